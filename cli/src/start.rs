@@ -38,7 +38,9 @@ impl Start {
     /// The engine for the job, and the seconds that opening it took.
     pub(crate) fn finish(self, job: impl FnOnce() -> Job) -> (Engine, f64) {
         let started = Instant::now();
-        let engine = self.engine.unwrap_or_else(|| Engine::auto(job(), 1));
+        let engine = self
+            .engine
+            .unwrap_or_else(|| Engine::for_workload(job(), 1));
         (engine, self.seconds + started.elapsed().as_secs_f64())
     }
 }

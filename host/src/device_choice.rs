@@ -7,7 +7,8 @@ use crate::image::BinaryImage;
 use crate::route::{Net, RoutingGrid};
 
 /// The size of a piece of work: the numbers on which its time depends.
-/// [`Engine::auto`](crate::Engine::auto) chooses a device by it.
+/// [`Engine::auto`](crate::Engine::auto) and [`Engine::for_workload`](crate::Engine::for_workload)
+/// choose a device by it.
 ///
 /// Input and result are in this machine's memory. Times are estimated from the figures in
 /// `docs/performance.md`, under "Which device", for one H200 and its host's cores. A rough estimate
@@ -87,6 +88,20 @@ impl Job {
         Self::Trace { pixels, sides }
     }
 
+    /// The job of tracing `images`.
+    pub(crate) fn traces(images: &[BinaryImage]) -> Self {
+        let (mut all_pixels, mut all_sides) = (0, 0);
+        for image in images {
+            let (pixels, sides) = measure(image);
+            all_pixels += pixels;
+            all_sides += sides;
+        }
+        Self::Trace {
+            pixels: all_pixels,
+            sides: all_sides,
+        }
+    }
+
     /// The job of routing `nets` on `grid`.
     pub fn route(grid: &RoutingGrid, nets: &[Net]) -> Self {
         let layers = u64::from(grid.layers());
@@ -118,6 +133,12 @@ impl Job {
         } else {
             Backend::Cpu
         }
+    }
+
+    /// The nanoseconds that an open GPU saves; `None` if it takes longer, or does not do the job.
+    pub(crate) fn saved_nanoseconds(self, cores: usize) -> Option<f64> {
+        let saved = self.cpu_nanoseconds(cores) - self.gpu_nanoseconds();
+        (saved > 0.0 && self.fits_kernels()).then_some(saved)
     }
 
     /// Time on the processor, by the algorithm that its engine chooses. Routing uses one core.
@@ -200,7 +221,7 @@ impl Job {
 
 /// Opening a GPU takes 200 to 300 ms, and the needs of its first job, such as page-locked memory,
 /// another 20 to 50; the very first time, compiling the kernels takes another 260 ms.
-const OPENING: f64 = 250e6;
+pub(crate) const OPENING: f64 = 250e6;
 
 /// Launches and waits for counts take this long, even for the smallest work.
 const LAUNCHES: f64 = 0.4e6;

@@ -16,11 +16,11 @@
 //! are in a GPU's memory, and leave the results there.
 //!
 //! ```
-//! use trazar::{BinaryImage, Engine, Job, TraceOptions};
+//! use trazar::{BinaryImage, Engine, TraceOptions};
 //!
 //! let grey = [0u8, 200, 200, 0, 0, 200];
 //! let image = BinaryImage::from_values(3, 2, &grey, 127)?;
-//! let engine = Engine::auto(Job::trace(&image), 1);
+//! let engine = Engine::auto();
 //! let contours = engine.trace(&image, &TraceOptions::default())?;
 //! for contour in contours.iter() {
 //!     println!("{:?} {:?}", contour.kind(), contour.points());

@@ -1,6 +1,7 @@
 //! Labelling.
 
 use super::Engine;
+use crate::device_choice::Job;
 use crate::error::{Error, Result};
 use crate::image::BinaryImage;
 use crate::label::parts::{
@@ -24,6 +25,12 @@ impl Engine {
     /// - by kernels, [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for rows of more than
     ///   2²⁷ pixels, and `Error::Cuda` or [`Error::Emulator`](crate::Error::Emulator).
     pub fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels> {
+        if let Some(engine) = self.chosen(
+            || Job::label(image),
+            options.algorithm.map(LabelAlgorithm::backends),
+        ) {
+            return engine.label(image, options);
+        }
         let algorithm = self.label_algorithm(options);
         algorithm.check_runs_on(self.backend())?;
         let Some(device) = &self.device else {
@@ -66,6 +73,12 @@ impl Engine {
                 unit: "labels",
             });
         }
+        if let Some(engine) = self.chosen(
+            || Job::label(image),
+            options.algorithm.map(LabelAlgorithm::backends),
+        ) {
+            return engine.label_into(image, options, labels);
+        }
         if self.device.is_none() {
             let algorithm = self.label_algorithm(options);
             algorithm.check_runs_on(self.backend())?;
@@ -92,6 +105,12 @@ impl Engine {
         first_row: u32,
         options: &LabelOptions,
     ) -> Result<LabelPart> {
+        if let Some(engine) = self.chosen(
+            || Job::label(band),
+            options.algorithm.map(LabelAlgorithm::backends),
+        ) {
+            return engine.label_part(band, first_row, options);
+        }
         self.label_algorithm(options)
             .check_runs_on(self.backend())?;
         match &self.device {
@@ -131,6 +150,12 @@ impl Engine {
     ) -> Result<Vec<T>> {
         numbers.check_rows(band)?;
         let options = options.statistics(false);
+        if let Some(engine) = self.chosen(
+            || Job::label(band),
+            options.algorithm.map(LabelAlgorithm::backends),
+        ) {
+            return engine.label_band(band, numbers, &options);
+        }
         if is_wide::<T>() {
             return numbers.relabel(&self.label(band, &options)?);
         }
@@ -183,6 +208,13 @@ impl Engine {
         options: &LabelOptions,
         memory: u64,
     ) -> Result<BandLabels<S>> {
+        let pixels = u64::from(source.width()) * u64::from(source.height());
+        if let Some(engine) = self.chosen(
+            || Job::LabelBands { pixels },
+            options.algorithm.map(LabelAlgorithm::backends),
+        ) {
+            return engine.label_bands(source, options, memory);
+        }
         let workers = self.label_workers(options)?;
         BandLabels::begin(source, options, memory, workers, self.progress.clone())
     }
@@ -200,6 +232,13 @@ impl Engine {
         options: &LabelOptions,
         memory: u64,
     ) -> Result<u32> {
+        let pixels = u64::from(source.width()) * u64::from(source.height());
+        if let Some(engine) = self.chosen(
+            || Job::LabelBands { pixels },
+            options.algorithm.map(LabelAlgorithm::backends),
+        ) {
+            return engine.label_bands_rows(source, options, memory);
+        }
         let workers = self.label_workers(options)?;
         BandLabels::rows_within(source, options, memory, workers.as_ref())
     }

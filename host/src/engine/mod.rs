@@ -1,6 +1,7 @@
 //! [`Engine`]: runs the work on a backend. Its jobs are in the files `label.rs`, `trace.rs` and
 //! `route.rs`.
 
+mod auto;
 mod gpus;
 mod label;
 mod route;
@@ -18,6 +19,7 @@ use crate::emulator::Emulator;
 use crate::error::{Error, OptionProblem, Result};
 use crate::gpu::Gpu;
 use crate::progress::{Progress, ProgressFn};
+use auto::Auto;
 use gpus::{DeviceJobs, Gpus};
 
 /// Runs the work on a backend, and chooses the algorithm if the options do not.
@@ -38,9 +40,31 @@ pub struct Engine {
     /// The GPU or emulator; `None` is the processor.
     device: Option<Arc<dyn DeviceJobs>>,
     progress: Option<Arc<ProgressFn>>,
+    /// If it chooses for each job; then `device` is `None`.
+    auto: Option<Arc<Auto>>,
 }
 
 impl Engine {
+    /// An engine that chooses for each job: the processor, or the first GPU once that pays. A GPU is
+    /// opened when the jobs so far would have saved the time that opening takes, and does those
+    /// jobs from then on that it does in less time, by estimates of [`Job`]. Without a GPU, or in a
+    /// build that does not use any, the processor does all.
+    ///
+    /// [`backend`](Self::backend) is the processor until the GPU is open.
+    ///
+    /// ```
+    /// use trazar::{Backend, BinaryImage, Engine, LabelOptions};
+    ///
+    /// let engine = Engine::auto();
+    /// let image = BinaryImage::from_art("##.#")?;
+    /// assert_eq!(engine.label(&image, &LabelOptions::default())?.count(), 2);
+    /// assert_eq!(engine.backend(), Backend::Cpu);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    pub fn auto() -> Self {
+        Self::choosing(Self::cuda)
+    }
+
     /// An engine on the backend that is faster for `runs` jobs like `job`: the first GPU, if there
     /// is one and this build uses GPUs, else the processor. [`Job::backend`] describes the
     /// estimate.
@@ -51,12 +75,12 @@ impl Engine {
     /// use trazar::{Backend, BinaryImage, Engine, Job, LabelOptions};
     ///
     /// let image = BinaryImage::from_art("##.#")?;
-    /// let engine = Engine::auto(Job::label(&image), 1);
+    /// let engine = Engine::for_workload(Job::label(&image), 1);
     /// assert_eq!(engine.backend(), Backend::Cpu);
     /// assert_eq!(engine.label(&image, &LabelOptions::default())?.count(), 2);
     /// # Ok::<(), trazar::Error>(())
     /// ```
-    pub fn auto(job: Job, runs: u32) -> Self {
+    pub fn for_workload(job: Job, runs: u32) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         // Detecting a GPU takes half as long as opening it: only do so if it would be used.
         match job.backend(cores, cfg!(feature = "cuda"), runs) {
@@ -132,6 +156,7 @@ impl Engine {
         Self {
             device: None,
             progress: None,
+            auto: None,
         }
     }
 
@@ -173,6 +198,7 @@ impl Engine {
         Self {
             device: Some(Arc::new(gpus)),
             progress: None,
+            auto: None,
         }
     }
 
@@ -182,8 +208,9 @@ impl Engine {
     /// The results are those of a GPU. A fault in a kernel, such as a data race, is an error that
     /// names its place. For other settings, make an [`Emulator`] and call [`Engine::on`].
     ///
-    /// The emulator is for small images: a megapixel takes a second by [`LabelAlgorithm::Tiles`],
-    /// ten by [`LabelAlgorithm::Direct`].
+    /// The emulator is for small images: a megapixel takes a second by
+    /// [`LabelAlgorithm::Tiles`](crate::LabelAlgorithm::Tiles), ten by
+    /// [`LabelAlgorithm::Direct`](crate::LabelAlgorithm::Direct).
     pub fn emulator(seed: u64) -> Self {
         Self::on(Emulator::new(seed))
     }
@@ -215,19 +242,17 @@ impl Engine {
 
     /// The backend that the engine runs on.
     pub fn backend(&self) -> Backend {
-        match &self.device {
-            None => Backend::Cpu,
-            Some(device) => device.backend(),
-        }
+        self.opened()
+            .map_or(Backend::Cpu, |device| device.backend())
     }
 
     /// The number of GPUs, or emulators, that jobs run on; 0 for the processor.
     pub fn gpus(&self) -> u32 {
-        self.device.as_ref().map_or(0, |device| device.gpus())
+        self.opened().map_or(0, |device| device.gpus())
     }
 
     /// The bytes of the GPU's memory that this engine and its clones keep between jobs; 0 on the
-    /// processor. It is the memory in which [`TraceAlgorithm::Fragments`] traced the last image,
+    /// processor. It is the memory in which [`TraceAlgorithm::Fragments`](crate::TraceAlgorithm::Fragments) traced the last image,
     /// reused for the next image of that size. It is freed automatically when a job would otherwise
     /// run out of memory.
     ///
@@ -242,14 +267,22 @@ impl Engine {
     /// # Ok::<(), trazar::Error>(())
     /// ```
     pub fn working_memory(&self) -> u64 {
-        let device = self.device.as_ref();
+        let device = self.opened();
         device.map_or(0, |device| device.working_memory())
     }
 
     /// Frees the [working memory](Self::working_memory), and returns its number of bytes.
     pub fn release_working_memory(&self) -> u64 {
-        let device = self.device.as_ref();
+        let device = self.opened();
         device.map_or(0, |device| device.release_working_memory())
+    }
+
+    /// The device, if there is one and it is open.
+    fn opened(&self) -> Option<&Arc<dyn DeviceJobs>> {
+        match &self.auto {
+            None => self.device.as_ref(),
+            Some(auto) => auto.opened()?.device.as_ref(),
+        }
     }
 
     fn progress(&self) -> Progress<'_> {

@@ -1,6 +1,7 @@
 //! Routing.
 
 use super::Engine;
+use crate::device_choice::Job;
 use crate::error::Result;
 use crate::geometry::Cell;
 use crate::route::{
@@ -39,6 +40,12 @@ impl Engine {
             return route::turns::route(grid, nets, options, |grid, nets, options| {
                 self.route(grid, nets, options)
             });
+        }
+        if let Some(engine) = self.chosen(
+            || Job::route(grid, nets),
+            options.algorithm.map(RouteAlgorithm::backends),
+        ) {
+            return engine.route(grid, nets, options);
         }
         let algorithm = self.route_algorithm(options);
         algorithm.check_runs_on(self.backend())?;
@@ -93,6 +100,16 @@ impl Engine {
         sources: &[Cell],
         options: &DistanceOptions,
     ) -> Result<Distances> {
+        let job = || Job::Route {
+            cells: grid.cell_count().into(),
+            layers: grid.layers(),
+            nets: 1,
+            searched: grid.cell_count().into(),
+            pins: 1,
+        };
+        if let Some(engine) = self.chosen(job, None) {
+            return engine.distances(grid, sources, options);
+        }
         match &self.device {
             None => route::cpu::distances(grid, sources, options),
             Some(device) => device.distances(grid, sources, options),

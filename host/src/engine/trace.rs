@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use rayon::prelude::*;
 
 use super::Engine;
+use crate::device_choice::Job;
 use crate::error::Result;
 use crate::image::BinaryImage;
 use crate::progress::Progress;
@@ -32,6 +33,12 @@ impl Engine {
     ///   [`Error::Emulator`](crate::Error::Emulator).
     pub fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours> {
         options.validate()?;
+        if let Some(engine) = self.chosen(
+            || Job::trace(image),
+            options.algorithm.map(TraceAlgorithm::backends),
+        ) {
+            return engine.trace(image, options);
+        }
         let algorithm = self.trace_algorithm(options);
         algorithm.check_runs_on(self.backend())?;
         let Some(device) = &self.device else {
@@ -64,6 +71,12 @@ impl Engine {
         options: &TraceOptions,
     ) -> Result<Vec<Contours>> {
         options.validate()?;
+        if let Some(engine) = self.chosen(
+            || Job::traces(images),
+            options.algorithm.map(TraceAlgorithm::backends),
+        ) {
+            return engine.trace_batch(images, options);
+        }
         let algorithm = self.trace_algorithm(options);
         algorithm.check_runs_on(self.backend())?;
         let progress = self.progress();
@@ -122,6 +135,10 @@ impl Engine {
         tracer: BandTracer,
         mut next: impl FnMut() -> Result<Option<BinaryImage>>,
     ) -> Result<StoredContours> {
+        // The size of the image is not known.
+        if let Some(engine) = self.chosen(|| Job::TraceBands { pixels: 0 }, None) {
+            return engine.trace_bands(tracer, next);
+        }
         match &self.device {
             Some(device) => device.trace_bands(tracer, &mut next),
             None => tracer.trace(next),
@@ -148,6 +165,14 @@ impl Engine {
     /// # Errors
     /// Those of these functions.
     pub fn trace_part(&self, band: Band<'_>, options: &TraceOptions) -> Result<ContourPart> {
+        if let Some(engine) = self.chosen(
+            || Job::TraceBands {
+                pixels: u64::from(band.width()) * band.rows().len() as u64,
+            },
+            None,
+        ) {
+            return engine.trace_part(band, options);
+        }
         match &self.device {
             None => ContourPart::trace(band, options),
             Some(device) => device.trace_part(band, options),
