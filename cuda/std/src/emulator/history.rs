@@ -317,8 +317,8 @@ impl History {
         read.fold(written, usize::max)
     }
 
-    /// Records that the thread in `slot` has read the entry at `place`. No thread that knows of this
-    /// load may read an older entry.
+    /// Records that the thread in `slot` has read the entry at `place`. No thread that knows of
+    /// this load may read an older entry.
     fn note_reader(&mut self, place: usize, slot: usize, clocks: &Clocks) {
         self.readers.push(Reader {
             thread: clocks.id(slot),

@@ -43,7 +43,7 @@ type Observation = (usize, u64);
 /// A thread's record, from which to tell whether it makes progress.
 #[derive(Clone, Default)]
 pub(super) struct Watch {
-    /// Its last write, until [`Machine::settle`] has examined whether it changed anything.
+    /// Its last write, until `settle` has examined whether it changed anything.
     write: Option<Written>,
     recent: [Observation; RECENT],
     next_recent: usize,
@@ -65,8 +65,8 @@ pub(super) struct Watch {
     since: u64,
     /// Its last load or update.
     last: Option<Looked>,
-    /// Its last update that changed nothing (for instance, of a lock that another thread holds), and
-    /// the launch's `news` then.
+    /// Its last update that changed nothing (for instance, of a lock that another thread holds),
+    /// and the launch's `news` then.
     failed: Option<(u64, Looked)>,
 }
 
@@ -256,8 +256,8 @@ impl Machine {
         }
     }
 
-    /// A hash of an address in a view that starts at `start`. It does not depend on addresses in the
-    /// host's memory.
+    /// A hash of an address in a view that starts at `start`. It does not depend on addresses in
+    /// the host's memory.
     fn memory_place(&mut self, start: usize, address: usize) -> u64 {
         let Some(number) = self.find(start) else {
             return 0;
@@ -287,8 +287,8 @@ impl Machine {
         None
     }
 
-    /// Whether the thread has made this observation before, after the same plain loads. Counts known
-    /// observations in a row.
+    /// Whether the thread has made this observation before, after the same plain loads. Counts
+    /// known observations in a row.
     fn knows(&mut self, slot: usize, (place, value): Observation) -> bool {
         let watch = self.watch(slot);
         let observation = (place, value ^ std::mem::take(&mut watch.trace));
