@@ -194,7 +194,7 @@ impl Memory {
 pub(super) type Shared = Arc<Mutex<Memory>>;
 
 pub(super) fn lock(memory: &Shared) -> MutexGuard<'_, Memory> {
-    // After a panic under the lock, the only stale data are records that the next launch renews.
+    // A panic under the lock leaves at most records that the next launch renews.
     memory.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

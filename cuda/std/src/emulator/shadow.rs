@@ -74,7 +74,7 @@ pub(super) struct Access<'a> {
 }
 
 impl Access<'_> {
-    /// One of the accesses of `stamp`, whose touch is `touch`, that does not happen before this one.
+    /// One of the accesses of `stamp` that does not happen before this one. `touch` is their touch.
     fn unordered(&self, stamp: &Stamp, touch: Touch, crowds: &Crowds) -> Option<Before> {
         let found = crowds.unordered(stamp, self.slot, self.clocks, |_| true);
         found.map(|found| Before::new(touch, found))
@@ -149,7 +149,7 @@ impl Shadow {
         }
     }
 
-    /// Records that the host has written all of the memory. Drops the records of threads: their
+    /// Records that the host has written all of the memory. The records of threads can stay: their
     /// launches have ended.
     pub(super) fn set_written(&mut self) {
         self.written = true;
@@ -190,8 +190,8 @@ impl Shadow {
         Some(Before::new(touch, found?))
     }
 
-    /// Whether all of `bytes` bytes at `offset` are written, and whether all were written atomically
-    /// since their last plain write, in the launch or life of `generation`.
+    /// Whether all of `bytes` bytes at `offset` are written, and whether all were written
+    /// atomically since their last plain write, in the launch or life of `generation`.
     pub(super) fn is_written(&self, offset: usize, bytes: usize, generation: u32) -> (bool, bool) {
         let Some(first) = offset.checked_div(self.granule) else {
             return (self.written, false);

@@ -146,7 +146,7 @@ fn shuffle_source(op: WarpOp, lane: u32, operand: Operand) -> (u32, bool) {
     let first = lane & segment_mask;
     let limit = first | (clamp & !segment_mask);
     let (source, valid) = match op {
-        // Counted down from a lane: a negative result wraps around, and so lies beyond the limit.
+        // A negative lane wraps around to one above the limit: hence the first comparison.
         WarpOp::ShuffleUp => {
             let source = lane.wrapping_sub(distance);
             (source, lane >= distance && source >= limit)
