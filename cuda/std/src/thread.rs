@@ -74,8 +74,8 @@ pub fn index_in_block() -> u32 {
     thread_idx_x() + block_dim_x() * (thread_idx_y() + block_dim_y() * thread_idx_z())
 }
 
-/// Waits until every thread of the block has arrived. All of them then see all earlier writes of
-/// each.
+/// Waits until every thread of the block has arrived. All of them then see every thread's earlier
+/// writes.
 ///
 /// Every thread of the block must reach the same call: a call inside a branch that only some
 /// threads take hangs the block.

@@ -36,8 +36,9 @@ registers! {
     lanemask_gt;
     /// Mask with the bits of this lane and the lanes after it.
     lanemask_ge;
-    /// Mask of the lanes that execute this instruction together. It is only a hint: lanes that arrive
-    /// a moment later are missing. Never use it to determine which lanes take part in a branch.
+    /// Mask of the lanes that execute this instruction together. It is only a hint: lanes that
+    /// arrive a moment later are missing. Never use it to determine which lanes take part in a
+    /// branch.
     activemask;
 }
 

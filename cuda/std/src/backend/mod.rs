@@ -28,8 +28,8 @@ pub(crate) enum Access {
     AtomicStore { scope: ScopeKind, release: bool },
     /// An atomic read-modify-write: relaxed, at device scope.
     AtomicUpdate,
-    /// A compare-and-swap: an update if the element's bits are `current`, otherwise a load. Both are
-    /// relaxed, at device scope.
+    /// A compare-and-swap: an update if the element's bits are `current`, otherwise a load. Both
+    /// are relaxed, at device scope.
     CompareAndSwap { current: u64 },
 }
 
