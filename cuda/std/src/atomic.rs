@@ -2,7 +2,7 @@
 
 use crate::{Pod, backend};
 
-/// How far an atomic load or store is seen in order. One of [`Block`], [`Device`], [`System`].
+/// Scope of an atomic load or store: [`Block`], [`Device`] or [`System`].
 pub trait Scope: Copy {
     /// The scope as a value.
     #[doc(hidden)]
@@ -72,8 +72,8 @@ pub unsafe trait Atomic: Pod {
 macro_rules! atomic {
     ($($t:ident, $cell:ident, $bits:ident, $load:ident, $store:ident, $cas:ident;)*) => {$(
         // SAFETY: each operation is one atomic access to `at`, which the caller vouches for.
-        // Read-modify-writes are relaxed: LLVM's NVPTX back end drops a stronger ordering without a
-        // word, so that it is written as a fence where it is needed.
+        // Read-modify-writes are relaxed: LLVM's NVPTX back end silently drops a stronger ordering.
+        // Kernels that need one use a fence.
         unsafe impl Atomic for $t {
             #[inline(always)]
             fn bits(self) -> u64 {

@@ -1,6 +1,6 @@
-//! What `#[kernel]` accepts as an argument, and how it arrives.
+//! Kernel parameters: the types that `#[kernel]` accepts, and how their values arrive.
 //!
-//! Kernels use [`KernelParam`] from here; the rest is for what the macros write.
+//! Kernels use [`KernelParam`] from here; the rest is for the macros' generated code.
 
 use crate::{Pod, View, ViewMut};
 
@@ -69,8 +69,8 @@ use crate::{Pod, View, ViewMut};
 ///
 /// # Safety
 ///
-/// [`KIND`](Self::KIND) describes the type: there is a view at each place, and only there, where
-/// `KIND` says so. The type's bytes, copied as they are, are a valid value on the other side.
+/// [`KIND`](Self::KIND) describes the type: there are views at exactly the offsets given by
+/// `KIND`. A bytewise copy of a value is a valid value on the other side.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be a kernel's parameter, nor a part of one",
     note = "a kernel takes numbers, `View`, `ViewMut`, plain data (`#[derive(Pod)]`), and structs \
@@ -78,12 +78,12 @@ use crate::{Pod, View, ViewMut};
     note = "a struct's type parameter needs a bound, such as `T: Pod` for a `View<'a, T>`"
 )]
 pub unsafe trait KernelParam: Copy {
-    /// Where in the type there are views.
+    /// The places of views in the type.
     const KIND: ParamKind = ParamKind::Value;
 
-    /// The parameter as the kernel's body sees it: on the device, its views then point into global
-    /// memory as far as the optimizer is concerned, which turns generic loads and stores into
-    /// `ld.global` and `st.global`.
+    /// The parameter as the kernel's body sees it. On the device, the optimizer then knows that its
+    /// views point into global memory, and turns generic loads and stores into `ld.global` and
+    /// `st.global`.
     #[doc(hidden)]
     #[must_use]
     #[inline(always)]
@@ -92,7 +92,7 @@ pub unsafe trait KernelParam: Copy {
     }
 }
 
-/// What a kernel's parameter, or a field of one, consists of.
+/// Structure of a kernel's parameter, or of a field of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParamKind {
     /// A value without views.
@@ -115,9 +115,9 @@ pub struct FieldSpec {
     pub name: &'static str,
     /// Its type as written in the source.
     pub ty: &'static str,
-    /// Its place in the struct, in bytes.
+    /// Its offset in the struct, in bytes.
     pub offset: usize,
-    /// What it consists of.
+    /// Its structure.
     pub kind: ParamKind,
 }
 
@@ -150,7 +150,7 @@ unsafe impl<T: Pod> KernelParam for ViewMut<'_, T> {
     }
 }
 
-/// What `zero_at_exit` accepts.
+/// Types that `zero_at_exit` accepts.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`zero_at_exit` takes views, and this is a `{Self}`",
@@ -182,11 +182,11 @@ pub const fn check_block([x, y, z]: [u32; 3]) -> [u32; 3] {
     [x, y, z]
 }
 
-/// The device's function of a kernel, as `#[kernel]` writes it.
+/// The device function of a kernel, as `#[kernel]` writes it.
 ///
-/// A macro of this crate, and not of `cuda_std_macros`: the calling convention `ptx-kernel` is an
-/// unstable feature, which a `macro_rules!` macro may use where the caller has not enabled it. So
-/// kernel crates need no `#![feature(abi_ptx)]`.
+/// This macro is in this crate, not in `cuda_std_macros`: the calling convention `ptx-kernel` is an
+/// unstable feature, and a `macro_rules!` macro may use it although the caller has not enabled it.
+/// So kernel crates need no `#![feature(abi_ptx)]`.
 #[cfg(target_arch = "nvptx64")]
 #[doc(hidden)]
 #[macro_export]
@@ -199,7 +199,7 @@ macro_rules! __ptx_entry {
     };
 }
 
-/// What the builder reads about a kernel: text, with `HEAD` bytes before the block's extents.
+/// A kernel's record for the builder: text, with `HEAD` bytes before the block's extents.
 #[doc(hidden)]
 #[repr(C)]
 #[derive(Debug)]

@@ -1,7 +1,7 @@
-//! How the host starts a kernel. Host only.
+//! Launches: how the host starts a kernel. Host only.
 //!
-//! `#[kernel]` writes, for each kernel, a module of the kernel's name with a [`KernelSpec`] and
-//! typed `launch` functions. Those collect the arguments and hand them to a [`Launcher`]: the CUDA
+//! For each kernel, `#[kernel]` writes a module of the kernel's name with a [`KernelSpec`] and
+//! typed `launch` functions. These collect the arguments and pass them to a [`Launcher`]: the CUDA
 //! driver, or an emulator.
 
 use core::ffi::c_void;
@@ -50,10 +50,11 @@ impl From<(u32, u32, u32)> for Dim3 {
 pub struct ThreadCount(u64);
 
 impl ThreadCount {
-    /// The number of blocks of `block` threads each that have at least this many threads together.
+    /// The smallest number of blocks of `block` threads that together have at least this many
+    /// threads.
     ///
-    /// A larger number than `u32::MAX` becomes `u32::MAX`. Every launcher refuses that: no device
-    /// has such a grid.
+    /// Numbers above `u32::MAX` become `u32::MAX`. Every launcher refuses that: no device has such
+    /// a grid.
     #[must_use]
     pub fn blocks_of(self, block: u32) -> u32 {
         let blocks = self.0.div_ceil(block.into());
@@ -90,11 +91,11 @@ pub struct ParamSpec {
     pub size: usize,
     /// Its alignment in bytes.
     pub align: usize,
-    /// What it consists of: where its views are.
+    /// Its structure: where its views are.
     pub kind: ParamKind,
 }
 
-/// What is known about a kernel without running it.
+/// Static description of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct KernelSpec {
     /// The kernel's name, in the source and in the PTX.
@@ -106,10 +107,10 @@ pub struct KernelSpec {
     /// Whether launches are cooperative: all blocks of the grid are resident at once, so that they
     /// may wait for each other. A grid with more blocks than the device holds is refused.
     pub cooperative: bool,
-    /// The views that the kernel promises to leave all zero, as locks are: `locks`, or
-    /// `problem.locks` for a field of a parameter.
+    /// Names of the views that the kernel promises to leave all zero, for instance locks: `locks`,
+    /// or `problem.locks` for a field of a parameter.
     pub zero_at_exit: &'static [&'static str],
-    /// Calls the kernel's body as compiled for the host, as one thread. Takes the same array of
+    /// Runs one thread of the kernel's body, compiled for the host. Takes the same array of
     /// pointers to the arguments' bytes as [`Launcher::launch`].
     pub entry: Option<unsafe fn(*const *const c_void)>,
 }

@@ -1,10 +1,9 @@
 //! Device standard library for GPU kernels written in Rust.
 //!
 //! Kernels use this crate as CUDA C++ kernels use the built-in variables and intrinsics: [`thread`]
-//! tells a thread where it is and holds barriers and fences, [`warp`] lets the 32 threads of a warp
-//! talk to each other, [`shared`] gives memory that a block shares, and the views ([`View`],
-//! [`ViewMut`], [`SharedView`]) are how a kernel touches memory. `#[kernel]` marks a function as a
-//! kernel.
+//! has a thread's coordinates, barriers and fences, [`warp`] the operations among the 32 threads of
+//! a warp, and [`shared`] a block's shared memory. Kernels access memory through views ([`View`],
+//! [`ViewMut`], [`SharedView`]). `#[kernel]` marks a function as a kernel.
 //!
 //! ```
 //! # #![allow(dead_code)]
@@ -26,19 +25,18 @@
 //! # }
 //! ```
 //!
-//! The names follow [rust-cuda](https://github.com/Rust-GPU/rust-cuda)'s `cuda_std` where it has
-//! one, so that kernels read the same there and here.
+//! Names follow the `cuda_std` of [rust-cuda](https://github.com/Rust-GPU/rust-cuda) where it has
+//! one, so that kernels read the same with either crate.
 //!
 //! # What a kernel crate needs
 //!
 //! No attributes: neither `#![no_std]` nor `#![feature(abi_ptx)]`. `cuda_builder` and its command
 //! `cargo kernels` compile the crate for the device without `std`, and `#[kernel]` enables the
-//! calling convention. The compiler for the device has to be found: `cargo kernels --doctor` says
-//! what is missing. `cargo kernels new NAME` writes a crate to start from.
+//! calling convention. They need a compiler for the device: `cargo kernels --doctor` says what is
+//! missing. `cargo kernels new NAME` writes a crate to start from.
 //!
-//! Code that only the host can compile stands behind `#[cfg(not(target_arch = "nvptx64"))]`, and
-//! the crates that only the host needs under
-//! `[target.'cfg(not(target_arch = "nvptx64"))'.dependencies]`.
+//! Host-only code goes behind `#[cfg(not(target_arch = "nvptx64"))]`, and host-only dependencies
+//! under `[target.'cfg(not(target_arch = "nvptx64"))'.dependencies]`.
 //!
 //! # Two backends
 //!
@@ -51,8 +49,8 @@
 //! A kernel is launched by an `unsafe` call whose caller promises that every access the kernel
 //! makes lies inside its views and does not race. That one promise covers the kernel's body;
 //! repeating it at each of a kernel's hundred accesses would hide the few places that deserve a
-//! thought. Under the emulator every access is checked, on the device none is: a check there costs
-//! registers and branches in the innermost loops.
+//! thought. The emulator checks every access, the device checks none: a check there costs registers
+//! and branches in the innermost loops.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(
@@ -86,13 +84,13 @@ pub use pod::Pod;
 pub use shared::SharedView;
 pub use view::{Index, View, ViewMut};
 
-// The code in the crates' front pages is run as their tests are.
+// Runs the code in the crates' README files as doc tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 #[doc = include_str!("../../macros/README.md")]
 mod readme {}
 
-/// What a kernel file needs: `use cuda_std::prelude::*;`.
+/// All that a kernel file needs: `use cuda_std::prelude::*;`.
 pub mod prelude {
     #[cfg(not(target_arch = "nvptx64"))]
     pub use crate::launch::{Dim3, KernelSpec, LaunchConfig, Launcher, ParamSpec};

@@ -1,4 +1,4 @@
-//! Plain data: what may lie in GPU memory and travel as a kernel's argument.
+//! Plain data: types that may lie in GPU memory and be passed as kernel arguments.
 
 /// Plain data that the host and the device lay out alike.
 ///

@@ -72,13 +72,13 @@ macro_rules! __shared_array {
 #[macro_export]
 macro_rules! __shared_array {
     ($t:ty; $n:expr) => {{
-        // The address of this static stands for the array: each block has its own memory for it.
+        // The address of this static identifies the array. Each block has its own memory for it.
         static SITE: $crate::shared::Site = $crate::shared::Site::new();
         $crate::shared::static_shared_mem::<$t>(&SITE, $n)
     }};
 }
 
-/// What a static shared array is stored as.
+/// Storage of a static shared array.
 #[doc(hidden)]
 #[repr(C, align(16))]
 #[derive(Debug)]
@@ -119,7 +119,7 @@ pub fn static_shared_mem<T: Pod>(site: &'static Site, len: usize) -> SharedView<
 
 /// The dynamic shared memory of this launch, from `byte_offset` on, as `len` elements.
 ///
-/// Several arrays share the one dynamic range: give each its offset, a multiple of its alignment.
+/// Several arrays share one dynamic range: give each an offset, a multiple of its alignment.
 /// The range starts at a multiple of 16 bytes; its size is given at the launch.
 ///
 /// # Safety

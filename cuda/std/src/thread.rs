@@ -1,4 +1,4 @@
-//! Where a thread is in its block and grid, barriers, and fences.
+//! A thread's coordinates in its block and grid, barriers, and fences.
 
 use crate::backend;
 
@@ -74,7 +74,8 @@ pub fn index_in_block() -> u32 {
     thread_idx_x() + block_dim_x() * (thread_idx_y() + block_dim_y() * thread_idx_z())
 }
 
-/// Waits until every thread of the block has arrived. All of them then see what each wrote before.
+/// Waits until every thread of the block has arrived. All of them then see every thread's earlier
+/// writes.
 ///
 /// Every thread of the block must reach the same call: a call inside a branch that only some
 /// threads take hangs the block.
@@ -84,7 +85,7 @@ pub fn sync_threads() {
     backend::sync_threads();
 }
 
-/// [`sync_threads`], and returns in how many of the block's threads `predicate` is true.
+/// [`sync_threads`], and returns the number of the block's threads whose `predicate` is true.
 #[must_use]
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]

@@ -1,4 +1,4 @@
-//! Views: how a kernel touches memory.
+//! Views: a kernel's access to memory.
 //!
 //! [`View`] and [`ViewMut`] are ranges of global memory; [`SharedView`](crate::SharedView) is a
 //! range of a block's shared memory with the same methods. They are `Copy`: as in CUDA, thousands
@@ -11,9 +11,9 @@
 //! # Why the methods are safe
 //! - On the device, whoever launches a kernel promises (`unsafe`) that all its accesses lie in
 //!   memory that lives until the kernel ends, and do not conflict with other work.
-//! - Under the emulator, an access is made only after a check that it lies in memory of this
-//!   emulator, which is locked while the kernel runs. One thread runs at a time, all of them on the
-//!   host thread that launched: however many copies of a view there are, no two accesses happen at
+//! - Under the emulator, an access is made only after a check that it lies in this emulator's
+//!   memory, which is locked while the kernel runs. All threads run on the host thread that
+//!   launched, one at a time. So however many copies of a view there are, no two accesses happen at
 //!   the same time.
 //! - Elsewhere on the host there is no access: `on_access` of the host's backend panics before the
 //!   address is used.
@@ -196,7 +196,7 @@ impl<'a, T: Pod> ViewMut<'a, T> {
     }
 }
 
-/// What a [`View`] or [`ViewMut`] of any element is in memory, as a launcher finds it among a
+/// Memory layout of a [`View`] or [`ViewMut`] of any element type, as a launcher finds it among a
 /// kernel's arguments.
 #[cfg(not(target_arch = "nvptx64"))]
 #[repr(C)]
@@ -207,7 +207,7 @@ pub(crate) struct RawView {
     pub(crate) len: usize,
 }
 
-/// Pointers to all sized types have one layout: two element types stand for all.
+/// Pointers to all sized types have the same layout, so two element types suffice.
 #[cfg(not(target_arch = "nvptx64"))]
 macro_rules! assert_layout {
     ($($view:ty)*) => {$(
@@ -235,7 +235,7 @@ pub(crate) const fn vector_bytes<T, const N: usize>() -> usize {
     bytes
 }
 
-/// Methods that read, for a view with fields `ptr` and `len`.
+/// Reading methods of a view with fields `ptr` and `len`.
 macro_rules! reading_methods {
     () => {
         /// Length in elements.
@@ -325,9 +325,9 @@ macro_rules! reading_methods {
             unsafe { T::load(at, S::KIND, false) }
         }
 
-        /// Reads element `i` atomically; if it reads the value of a
-        /// [`st_release`](crate::view::ViewMut::st_release), what the storing thread wrote before
-        /// is then visible (`ld.acquire`).
+        /// Reads element `i` atomically (`ld.acquire`). If it reads the value of a
+        /// [`st_release`](crate::view::ViewMut::st_release), earlier writes of the storing thread
+        /// are then visible.
         #[must_use]
         #[inline(always)]
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -344,7 +344,7 @@ macro_rules! reading_methods {
 }
 pub(crate) use reading_methods;
 
-/// Read-modify-write methods, for a view with fields `ptr` and `len`.
+/// Read-modify-write methods of a view with fields `ptr` and `len`.
 macro_rules! atomic_methods {
     ($($(#[$doc:meta])* $name:ident: $op:ident;)*) => {$(
         $(#[$doc])*
@@ -365,7 +365,7 @@ macro_rules! atomic_methods {
 }
 pub(crate) use atomic_methods;
 
-/// Methods that write, for a view with fields `ptr` and `len`.
+/// Writing methods of a view with fields `ptr` and `len`.
 macro_rules! writing_methods {
     () => {
         /// Address of the first element.

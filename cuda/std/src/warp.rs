@@ -1,9 +1,9 @@
 //! Operations among the 32 threads (lanes) of a warp.
 //!
-//! Each takes a `mask` of the lanes that take part, bit `i` for lane `i`. Every lane named in the
-//! mask must execute the same call with the same mask, and the calling lane must be in it;
-//! otherwise the result is undefined. [`FULL_MASK`] names all 32 lanes: prefer blocks of a multiple
-//! of 32 threads, since in a warp that is not full the mask names lanes that do not exist.
+//! Each takes a `mask` of the lanes that take part, bit `i` for lane `i`. Every lane in the mask
+//! must execute the same call with the same mask, and the calling lane must be in it; otherwise the
+//! result is undefined. [`FULL_MASK`] contains all 32 lanes. Prefer blocks of a multiple of 32
+//! threads: in a partial warp, the full mask contains lanes that do not exist.
 
 use crate::{Pod, backend};
 
@@ -36,12 +36,13 @@ registers! {
     lanemask_gt;
     /// Mask with the bits of this lane and the lanes after it.
     lanemask_ge;
-    /// Mask of the lanes that are executing this instruction together. A hint: lanes that will come
-    /// here a moment later are missing. Never use it to find out who takes part in a branch.
+    /// Mask of the lanes that execute this instruction together. It is only a hint: lanes that
+    /// arrive a moment later are missing. Never use it to determine which lanes take part in a
+    /// branch.
     activemask;
 }
 
-/// Waits for the lanes in `mask` and makes what each wrote before visible to all of them.
+/// Waits for the lanes in `mask` and makes the earlier writes of each visible to all of them.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub fn sync_warp(mask: u32) {
@@ -205,9 +206,8 @@ shuffle_wide_value! {
     f64: f64::to_bits, f64::from_bits;
 }
 
-/// Segment mask and clamp as the shuffle instruction wants them: `width` lanes per segment, `clamp`
-/// the last in-range lane for the modes that move down or across, the first for the mode that moves
-/// up.
+/// Segment mask and clamp in the shuffle instruction's encoding. A segment has `width` lanes.
+/// `clamp` is the last in-range lane, or the first one for the mode that moves up.
 #[inline(always)]
 fn segments(width: u32, clamp: u32) -> u32 {
     (WARP_SIZE - width) << 8 | clamp

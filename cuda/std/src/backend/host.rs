@@ -1,7 +1,7 @@
-//! The host's backend: the emulator that runs a kernel answers what the kernel asks for.
+//! The host's backend: the running emulator performs a kernel's calls.
 //!
-//! Outside a kernel, every function panics, accesses to memory included. So safe code can hold a
-//! view anywhere, but follows its address only after the emulator has checked the access.
+//! Outside a kernel, every function panics, memory accesses included. So safe code can hold a view
+//! anywhere, but follows its address only after the emulator has checked the access.
 
 use super::Access;
 use crate::Pod;
@@ -168,8 +168,8 @@ pub(crate) fn static_shared_mem<T: Pod>(site: &'static Site, len: usize) -> Shar
     unsafe { SharedView::from_raw_parts(core::ptr::with_exposed_provenance_mut(start), len) }
 }
 
-/// Start of an array of `len` elements in the launch's dynamic shared memory. What lies past that
-/// memory's end is refused when it is accessed.
+/// Start of an array of `len` elements in the launch's dynamic shared memory. Accesses past that
+/// memory's end are refused.
 #[track_caller]
 pub(crate) fn dynamic_shared_mem<T>(byte_offset: usize, len: usize) -> *mut T {
     let array = DynamicArray {
@@ -187,10 +187,10 @@ pub(crate) fn in_global_memory<T>(ptr: *mut T) -> *mut T {
     ptr
 }
 
-/// Called before each access to `count` elements from `index` on of a view of `len` elements that
-/// starts at `start`; the address is to be a multiple of `alignment`.
+/// Checks an access, before it happens, to `count` elements from `index` on of a view of `len`
+/// elements that starts at `start`. The address must be a multiple of `alignment`.
 ///
-/// It returns only if the emulator runs the calling thread and has found the elements in its own
+/// Returns only if the emulator runs the calling thread and has found the elements in its own
 /// memory. A faulty access ends the launch.
 ///
 /// # Panics
@@ -270,7 +270,7 @@ pub(crate) unsafe fn store_vector<T: Pod, const N: usize>(at: *mut [T; N], value
     unsafe { at.write(value) }
 }
 
-/// A value that a load returns instead of what memory holds.
+/// A stale value, which a load returns instead of memory's, as a `T`.
 fn stale<T: Pod>(value: [u8; 8]) -> T {
     assert!(
         size_of::<T>() <= 8,

@@ -1,5 +1,4 @@
-//! What the rest of the crate needs from the target: one module per target, with the same
-//! functions.
+//! The target's backends: one module per target, with the same functions.
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod host;
@@ -13,7 +12,7 @@ pub(crate) use nvptx::*;
 
 use crate::atomic::ScopeKind;
 
-/// How a thread touches memory: what the host's backend needs to know to find conflicts.
+/// Kind of a memory access, from which the host's backend detects conflicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(target_arch = "nvptx64", allow(dead_code))]
 pub(crate) enum Access {
@@ -29,8 +28,8 @@ pub(crate) enum Access {
     AtomicStore { scope: ScopeKind, release: bool },
     /// An atomic read-modify-write: relaxed, at device scope.
     AtomicUpdate,
-    /// A compare-and-swap: an update if the element's bits are `current`, and else a load; both
-    /// relaxed, at device scope.
+    /// A compare-and-swap: an update if the element's bits are `current`, otherwise a load. Both
+    /// are relaxed, at device scope.
     CompareAndSwap { current: u64 },
 }
 

@@ -1,10 +1,9 @@
-//! The device: each function is one instruction or a few.
+//! The device's backend: each function is one or a few instructions.
 //!
-//! Everything goes through LLVM's intrinsics, nothing through `asm!`: LLVM knows which of its
-//! intrinsics are convergent (must not be moved into or out of a branch, or copied), which read
-//! memory, and which do neither. What rustc can't express (address spaces, atomic scopes, loads
-//! from read-only memory) is written as small functions in LLVM IR in `cuda/builder/src/device.ll`,
-//! which are inlined.
+//! All functions use LLVM's intrinsics, none uses `asm!`: LLVM knows which of its intrinsics are
+//! convergent (must not be moved into or out of a branch, or copied), which read memory, and which
+//! do neither. `cuda/builder/src/device.ll` covers what rustc can't express (address spaces, atomic
+//! scopes, loads from read-only memory) with small LLVM IR functions, which are inlined.
 
 use super::Access;
 use crate::Pod;
@@ -235,7 +234,7 @@ mod reduce {
         warp_reduce_xor(u32): redux_xor, |a: u32, b: u32| a ^ b;
     }
 
-    /// A butterfly for the full mask. A partial mask takes one shuffle per lane in it: it is rare,
+    /// A butterfly for the full mask. A partial mask takes one shuffle per lane in it: it is rare
     /// and need not be fast.
     #[cfg(not(target_feature = "sm_80"))]
     #[inline(always)]

@@ -6,9 +6,9 @@ use crate::kernel::ParamKind;
 use crate::launch::KernelSpec;
 use crate::view::RawView;
 
-/// A view that a kernel was given: as a parameter, or in one.
+/// A view among a kernel's arguments: a parameter, or a field of one.
 pub(super) struct ViewArgument {
-    /// What the kernel's source calls it: `labels`, or `problem.labels` for a field.
+    /// Its name in the kernel's source: `labels`, or `problem.labels` for a field.
     pub(super) name: String,
     pub(super) start: usize,
     /// In elements.

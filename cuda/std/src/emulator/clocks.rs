@@ -290,8 +290,8 @@ impl Clocks {
         }
     }
 
-    /// Records that the lanes of `mask` have met at `sync_warp`; `first` is the slot of their warp's
-    /// lane 0.
+    /// Records that the lanes of `mask` have met at `sync_warp`. `first` is the slot of their
+    /// warp's lane 0.
     pub(super) fn warp_barrier(&mut self, first: usize, mask: u32) {
         let slots = || {
             (0..LANES)

@@ -1,11 +1,11 @@
-//! Which threads accessed an element of memory last: one, or several that nothing orders.
+//! Which threads accessed an element of memory last: one, or several unordered ones.
 
 use std::collections::HashMap;
 
 use super::clocks::{Clocks, LANES};
 use super::event::Source;
 
-/// Which thread made an access, at which of its times, and where in the source.
+/// An access's thread, that thread's time, and the place in the source.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stamp {
     pub(super) source: Option<Source>,
@@ -22,20 +22,21 @@ impl Stamp {
     }
 }
 
-/// Accesses of several threads that nothing orders.
+/// Unordered accesses of several threads.
 #[derive(Clone, Debug, Default)]
 struct Crowd {
-    /// Those of few threads, one per thread. They are moved to `warps` when there are more.
+    /// The accesses, one per thread, while the threads are few. They move to `warps` when there are
+    /// more.
     few: Vec<Stamp>,
     warps: Vec<WarpAccesses>,
-    /// Where a warp is in `warps`, once there are several.
+    /// Position of each warp in `warps`, once there are several.
     places: HashMap<u32, usize>,
 }
 
 /// The most accesses of a crowd that are kept as a list.
 const FEW: usize = 8;
 
-/// The last access of each lane of a warp; time 0 is none.
+/// The last access of each lane of a warp; time 0 means none.
 #[derive(Clone, Debug)]
 struct WarpAccesses {
     first_lane: u32,
@@ -52,7 +53,7 @@ impl Crowd {
                 return;
             }
             if self.few.len() == FEW {
-                // What happens after this access also happens after these.
+                // Whatever happens after this access also happens after these.
                 self.few
                     .retain(|few| !clocks.ordered(few.thread, few.time, slot));
             }
@@ -97,7 +98,7 @@ pub(super) struct Crowds {
 }
 
 impl Crowds {
-    /// Makes `stamp` stand for no access.
+    /// Makes `stamp` represent no access.
     pub(super) fn clear(&mut self, stamp: &mut Stamp) {
         if stamp.thread == MANY && stamp.is_some() {
             let crowd = &mut self.all[stamp.time as usize];
@@ -117,7 +118,7 @@ impl Crowds {
         }
     }
 
-    /// Adds an access of the thread in `slot` to those that `stamp` stands for.
+    /// Adds an access of the thread in `slot` to those of `stamp`.
     pub(super) fn add(&mut self, stamp: &mut Stamp, slot: usize, source: Source, clocks: &Clocks) {
         let mine = Stamp {
             source: Some(source),
@@ -129,7 +130,7 @@ impl Crowds {
         } else if stamp.thread == MANY {
             self.all[stamp.time as usize].add(mine, slot, clocks);
         } else if clocks.ordered(stamp.thread, stamp.time, slot) {
-            // What happens after this access also happens after that one.
+            // Whatever happens after this access also happens after that one.
             *stamp = mine;
         } else {
             let crowd = self.unused.pop().unwrap_or_else(|| {
@@ -145,8 +146,8 @@ impl Crowds {
         }
     }
 
-    /// One of the accesses that `stamp` stands for that does not happen before what the thread in
-    /// `slot` does now, and that `counts`.
+    /// One of the accesses of `stamp` that satisfies `counts` and does not happen before what the
+    /// thread in `slot` does now.
     pub(super) fn unordered(
         &self,
         stamp: &Stamp,
@@ -176,7 +177,7 @@ impl Crowds {
         None
     }
 
-    /// Any of the accesses that `stamp` stands for.
+    /// Any of the accesses of `stamp`.
     pub(super) fn any(&self, stamp: &Stamp) -> Option<(u32, Source)> {
         let source = stamp.source?;
         if stamp.thread != MANY {

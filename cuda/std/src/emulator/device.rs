@@ -9,14 +9,14 @@ use crate::launch::{Dim3, KernelSpec, LaunchConfig};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Limits {
     pub(super) multiprocessors: u32,
-    /// Bytes of shared memory that a block can have, static and dynamic together.
+    /// Maximum shared memory per block in bytes, static and dynamic together.
     pub(super) shared_per_block: u32,
-    /// Threads that a multiprocessor holds.
+    /// Maximum threads per multiprocessor.
     threads: u32,
 }
 
-/// Bytes of shared memory of a block, and threads that a multiprocessor holds: without opting in to
-/// more than 48 KiB, and of compute capabilities 7.5, 8.6 and 8.9, 8.0, and 9.0.
+/// Shared memory per block in bytes, and threads per multiprocessor: first without opting in to
+/// more than 48 KiB, then of compute capabilities 7.5, 8.6 and 8.9, 8.0, and 9.0.
 const KINDS: [(u32, u32); 5] = [
     (48 << 10, 2048),
     (64 << 10, 1024),
@@ -28,9 +28,9 @@ const KINDS: [(u32, u32); 5] = [
 const MULTIPROCESSORS: [(u32, u32); 6] = [(1, 8), (2, 8), (3, 8), (4, 12), (16, 3), (60, 1)];
 /// Bytes of each block's shared memory that the driver reserves.
 const RESERVED: u32 = 1 << 10;
-/// Beyond one block per multiprocessor, blocks are in flight up to this number of threads in all.
+/// Threads in flight at once, at most, where there is more than one block per multiprocessor.
 const THREADS: u32 = 2048;
-/// Threads that are in flight at once, at most.
+/// Threads in flight at once, at most.
 const MOST_THREADS: u32 = 16384;
 
 impl Limits {
@@ -55,8 +55,8 @@ impl Limits {
         }
     }
 
-    /// The number of blocks in flight at once, at least 1: no more than the GPU holds, and, where
-    /// it holds many, one block per multiprocessor, or as many as have [`THREADS`] threads
+    /// The number of blocks in flight at once, at least 1 and at most as many as the GPU holds.
+    /// Where it holds many: one block per multiprocessor, or as many as have [`THREADS`] threads
     /// together.
     pub(super) fn resident_blocks(&self, block_threads: u32, dynamic_shared: u32) -> u32 {
         let each = |has: u32, needs: u32| (has / needs.max(1)).max(1);
@@ -70,7 +70,7 @@ impl Limits {
             .min(each(MOST_THREADS, block_threads))
     }
 
-    /// Refuses a launch that a GPU would refuse, with the reason.
+    /// Refuses a launch that a GPU would refuse, and says why.
     pub(super) fn check(
         &self,
         spec: &KernelSpec,
@@ -147,7 +147,7 @@ mod tests {
             let has = |limits: &Limits| limits.multiprocessors == multiprocessors;
             assert!(drawn.iter().any(has), "{multiprocessors}");
         }
-        // What is emulated most is small.
+        // Most emulated devices are small.
         let small = drawn.iter().filter(|limits| limits.multiprocessors <= 4);
         assert!(small.count() > 500);
     }
@@ -163,7 +163,7 @@ mod tests {
         // A multiprocessor of compute capability 7.5 holds one block of 1024 threads, others two.
         assert_eq!(blocks(limits(1, KINDS[1]), 1024), 1);
         assert_eq!(blocks(limits(1, KINDS[4]), 1024), 2);
-        // Never less than a block for each, unless there are too many threads.
+        // At least one block per multiprocessor, unless there are too many threads.
         assert_eq!(blocks(limits(60, KINDS[4]), 256), 60);
         assert_eq!(blocks(limits(60, KINDS[4]), 1024), 16);
         assert_eq!(blocks(limits(4, KINDS[4]), 256), 8);

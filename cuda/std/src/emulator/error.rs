@@ -16,16 +16,16 @@ pub enum EmulatorError {
         /// The number of bytes asked for.
         bytes: usize,
     },
-    /// The host copied another number of elements than the buffer has.
+    /// The number of elements that the host copied differs from the buffer's length.
     WrongLength {
         /// Elements in the buffer.
         buffer: usize,
         /// Elements given.
         given: usize,
     },
-    /// The host used a buffer while another queue's work on it may not be done.
+    /// The host used a buffer that another queue may still be working on.
     StreamOrder(Box<Unordered>),
-    /// A buffer of another emulated device was to be acquired or released.
+    /// The buffer to acquire or release belongs to another emulated device.
     OtherDevice,
     /// The host read an element that nothing has written.
     ReadUninitialised {
@@ -77,7 +77,7 @@ impl fmt::Display for EmulatorError {
 
 impl std::error::Error for EmulatorError {}
 
-/// A launch that ended with a fault, and how to see it again.
+/// A launch that ended with a fault, and what is needed to repeat it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// The kernel's name.
@@ -86,9 +86,9 @@ pub struct Report {
     pub seed: u64,
     /// The launch's index on this emulator, from 0.
     pub launch: u64,
-    /// Steps that the scheduler had taken.
+    /// Steps of the scheduler so far.
     pub steps: u64,
-    /// Loads that had returned stale values, as weak memory allows.
+    /// Loads so far that returned stale values, as weak memory allows.
     pub stale_loads: u64,
     /// What happened.
     pub fault: Fault,

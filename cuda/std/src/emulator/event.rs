@@ -1,4 +1,4 @@
-//! Events: which thread accessed which element, how, and where in the source.
+//! Events: accesses with their thread, element, kind and place in the source.
 
 use core::fmt;
 use core::panic::Location;
@@ -47,7 +47,7 @@ impl fmt::Display for Coordinates {
     }
 }
 
-/// How memory was touched.
+/// Kind of memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Touch {
     /// A plain load.
@@ -113,14 +113,15 @@ impl fmt::Display for Place {
     }
 }
 
-/// What a thread that goes on without end looked at last.
+/// The last element read by a thread that runs without end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// The element.
     pub place: Place,
-    /// What it held, as an unsigned number, if it has 8 bytes at most.
+    /// Its value as an unsigned number, if it has 8 bytes at most.
     pub value: Option<u64>,
-    /// Who gave it that value, and where in the source, if a thread did, and lately.
+    /// The thread that wrote that value, and where in the source; `None` unless a thread wrote it
+    /// recently.
     pub last: Option<(ThreadId, Source)>,
 }
 
@@ -137,7 +138,7 @@ impl fmt::Display for Seen {
     }
 }
 
-/// What a thread waits for, or does without end.
+/// What a thread waits for, or repeats without end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
     /// Who.
@@ -146,7 +147,7 @@ pub struct Waiting {
     pub what: &'static str,
     /// Where in the source.
     pub source: Option<Source>,
-    /// What it looked at, if it waits in a loop.
+    /// The element that it reads, if it waits in a loop.
     pub seen: Option<Box<Seen>>,
 }
 

@@ -1,12 +1,12 @@
 //! All schedules of a small kernel, up to a bound of preemptions.
 //!
 //! A run makes a choice wherever several threads could go on, and wherever a load may return
-//! several values. Its [`Choices`] determine all of it, so that schedules are the paths of a tree,
-//! which is searched depth first: each run repeats the run before up to its last choice that has an
-//! untried option, takes that option, and from there on the first option of each choice, which is
-//! to let the running thread go on and to return the last value.
+//! several values. Its [`Choices`] determine the run completely, so schedules are the paths of a
+//! tree. The tree is searched depth first: each run repeats the previous run up to its last choice
+//! with an untried option, takes that option, and then takes the first option of every later
+//! choice. The first option lets the running thread go on, or returns the last value.
 //!
-//! Most mistakes need few preemptions, and there are far fewer schedules with few of them: so those
+//! Most mistakes need few preemptions, and far fewer schedules have few preemptions. So schedules
 //! without a preemption are tried first, then those with one, and so on (iterative context
 //! bounding, as in CHESS).
 
@@ -17,17 +17,17 @@ use core::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Bounds {
-    /// How often a run takes a thread that could go on from the processor. Other switches, at a
-    /// thread's end, a barrier, or while it waits in a loop, are not counted.
+    /// How often a run may preempt a thread that could go on. Other switches do not count: at a
+    /// thread's end, at a barrier, or while a thread waits in a loop.
     pub preemptions: u32,
-    /// How many loads of a run return a value that has been overwritten.
+    /// How many loads of a run may return an overwritten value.
     pub stale_loads: u32,
     /// Runs after which the search ends, complete or not.
     pub runs: u64,
 }
 
 impl Bounds {
-    /// Up to that many preemptions, one stale load per run, and 100,000 runs.
+    /// Up to `preemptions` preemptions and one stale load per run, and 100,000 runs.
     #[must_use]
     pub const fn preemptions(preemptions: u32) -> Self {
         Self {
@@ -52,13 +52,13 @@ impl Bounds {
     }
 }
 
-/// What was explored without a failure.
+/// The extent of an exploration without a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Explored {
     /// Different schedules.
     pub schedules: u64,
-    /// Whether these are all within the bounds. If not, the search has reached
+    /// Whether these are all schedules within the bounds. If not, the search has reached
     /// [`Bounds::runs`].
     pub is_complete: bool,
 }
@@ -76,10 +76,10 @@ pub enum ExploreError<E> {
         /// What the run returned.
         error: E,
     },
-    /// A run that began like an earlier one went on differently: what is explored depends on
-    /// something else than the emulator, such as the time or a random number.
+    /// A run that began like an earlier one continued differently: its code depends on something
+    /// outside the emulator, such as the time or a random number.
     NotRepeatable {
-        /// The choices of the earlier run up to there.
+        /// The choices of the earlier run up to that point.
         choices: Choices,
     },
 }
@@ -110,11 +110,11 @@ impl<E: std::error::Error + 'static> std::error::Error for ExploreError<E> {
     }
 }
 
-/// The choices of a run, which determine its schedule. As text: each choice that is not the first
-/// option, as its place among the run's choices and its option, such as `3:1 17:2`.
+/// The choices of a run, which determine its schedule. The text form lists each choice other than
+/// the first option, as the choice's index in the run and the option, such as `3:1 17:2`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
-    /// Places and options, in order.
+    /// Indices and options, in order.
     taken: Vec<(u32, u32)>,
 }
 
@@ -128,7 +128,7 @@ impl fmt::Display for Choices {
     }
 }
 
-/// A text that is not that of any [`Choices`].
+/// A text that is not the text form of any [`Choices`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotChoices {
     /// The part that is wrong.
@@ -170,7 +170,7 @@ impl FromStr for Choices {
 #[derive(Clone, Copy, Debug)]
 struct Choice {
     option: u32,
-    /// How many options there were.
+    /// The number of options.
     options: u32,
 }
 
@@ -180,12 +180,12 @@ pub(super) struct Trail {
     choices: Vec<Choice>,
     /// How many of them the run has made.
     made: usize,
-    /// Preemptions and stale loads that the run may still have.
+    /// Preemptions left to the run.
     preemptions: u32,
     stale_loads: u32,
-    /// Where the run had other options than the one that it repeats.
+    /// Index of the first choice whose options differ from those of the repeated run.
     differs_at: Option<usize>,
-    /// Whether the numbers of options are to be found out: the choices come from a text.
+    /// Whether the numbers of options are unknown: the choices come from a text.
     is_given: bool,
 }
 
@@ -201,7 +201,7 @@ impl Trail {
         }
     }
 
-    /// The run that makes those choices.
+    /// The trail of a run that makes `choices`.
     pub(super) fn given(choices: &Choices) -> Self {
         let first = Choice {
             option: 0,
@@ -222,12 +222,12 @@ impl Trail {
         }
     }
 
-    /// One of `options` options; the first where `is_bound`.
+    /// Chooses one of `options` options; the first one if `is_bound`.
     fn choose(&mut self, options: usize, is_bound: bool) -> usize {
         if options < 2 {
             return 0;
         }
-        // Counted even where the bound leaves no choice, so that places do not depend on it.
+        // Counted even where the bound leaves no choice, so that indices do not depend on it.
         let options = if is_bound { 1 } else { options as u32 };
         if self.made == self.choices.len() {
             self.choices.push(Choice { option: 0, options });
@@ -242,14 +242,15 @@ impl Trail {
         choice.option.min(options - 1) as usize
     }
 
-    /// One of `options` threads; all but the first preempt the running thread if `preempts`.
+    /// Chooses one of `options` threads; if `preempts`, all but the first preempt the running
+    /// thread.
     pub(super) fn choose_thread(&mut self, options: usize, preempts: bool) -> usize {
         let option = self.choose(options, preempts && self.preemptions == 0);
         self.preemptions -= u32::from(preempts && option > 0);
         option
     }
 
-    /// One of `options` values of an element: 0 is the last one.
+    /// Chooses one of `options` values of an element; 0 is the last one.
     pub(super) fn choose_value(&mut self, options: usize) -> usize {
         let option = self.choose(options, self.stale_loads == 0);
         self.stale_loads -= u32::from(option > 0);
@@ -271,7 +272,7 @@ impl Trail {
         self.first(self.made)
     }
 
-    /// The choices of the next run; none if all were made.
+    /// The choices of the next run; `None` if all have been tried.
     fn next(mut self) -> Option<Vec<Choice>> {
         while let Some(last) = self.choices.last_mut() {
             if last.option + 1 < last.options {
@@ -284,8 +285,8 @@ impl Trail {
     }
 }
 
-/// Calls `run`, which makes the choices of the trail that it is given and returns the trail, until
-/// there are no others.
+/// Calls `run` until all schedules have been tried. `run` makes the choices of the trail it
+/// is given, and returns the trail.
 pub(super) fn explore<E>(
     bounds: Bounds,
     mut run: impl FnMut(Trail) -> (Trail, Result<(), E>),
@@ -303,7 +304,7 @@ pub(super) fn explore<E>(
             }
             runs += 1;
             let (trail, result) = run(Trail::new(bounds, preemptions, begin));
-            // Those with fewer preemptions were tried before.
+            // Schedules with fewer preemptions were tried before.
             let is_new = trail.preemptions == 0;
             schedules += u64::from(is_new);
             more |= is_new;

@@ -17,7 +17,7 @@ fn write_not_started(f: &mut fmt::Formatter<'_>, blocks: u64) -> fmt::Result {
     Ok(())
 }
 
-/// Writes who waits, after a colon.
+/// Writes a colon and the waiting threads.
 fn write_all(f: &mut fmt::Formatter<'_>, waiting: &[Waiting]) -> fmt::Result {
     let mut before = ": ";
     for one in waiting {
@@ -31,7 +31,7 @@ fn write_all(f: &mut fmt::Formatter<'_>, waiting: &[Waiting]) -> fmt::Result {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// A launch with a shape or with arguments that no GPU would take.
+    /// A launch whose shape or arguments no GPU would accept.
     BadLaunch {
         /// What is wrong, and what would be right.
         why: String,
@@ -43,9 +43,9 @@ pub enum Fault {
         /// Blocks that can be resident at once.
         resident: u32,
     },
-    /// The launch is given a buffer while another queue's work on it may not be done.
+    /// An argument of the launch is a buffer that another queue may still be working on.
     StreamOrder(Box<Unordered>),
-    /// An access past the end of a view, or of the memory that it lies in.
+    /// An access past the end of a view, or of the view's memory.
     OutOfBounds {
         /// The access.
         event: Event,
@@ -53,10 +53,10 @@ pub enum Fault {
         place: Place,
         /// Elements that it touches.
         count: usize,
-        /// Elements that there are.
+        /// Elements of the view or memory.
         len: usize,
     },
-    /// An access through a view that lies in none of the device's memory.
+    /// An access through a view outside the device's memory.
     NotDeviceMemory {
         /// The access.
         event: Event,
@@ -81,8 +81,7 @@ pub enum Fault {
         /// What it touched.
         place: Place,
     },
-    /// Two accesses to one element, one of which writes, that nothing orders, and that are not both
-    /// atomic.
+    /// Two unordered accesses to one element: at least one writes, and they are not both atomic.
     DataRace {
         /// The element.
         place: Place,
@@ -91,7 +90,7 @@ pub enum Fault {
         /// The other one.
         second: Event,
     },
-    /// Atomic accesses of threads of several blocks, one of them at block scope.
+    /// Atomic accesses by threads of different blocks, one of them at block scope.
     ScopeTooNarrow {
         /// The element.
         place: Place,
@@ -100,8 +99,8 @@ pub enum Fault {
         /// The other one.
         second: Event,
     },
-    /// Two atomic accesses of different sizes to the same bytes, one of which writes, that nothing
-    /// orders: each is atomic only to accesses of its own size.
+    /// Two unordered atomic accesses of different sizes to the same bytes, at least one a write:
+    /// each is atomic only with respect to accesses of its own size.
     MixedWidths {
         /// The element of the second one.
         place: Place,
@@ -141,23 +140,23 @@ pub enum Fault {
         /// Bytes that it may have.
         limit: usize,
     },
-    /// A thread waits at a barrier of the block that another one does not come to.
+    /// A thread waits at a barrier of the block that another thread does not reach.
     DivergentBarrier {
-        /// One that waits.
+        /// A waiting thread.
         waiting: Waiting,
-        /// One that is elsewhere.
+        /// A thread elsewhere.
         other: ThreadId,
-        /// Where it is: at another barrier, or ended (none).
+        /// The other barrier where it waits; `None` if it has ended.
         elsewhere: Option<(&'static str, Source)>,
     },
-    /// A warp operation whose mask does not name the lane that calls it.
+    /// A warp operation whose mask does not contain the calling lane.
     NotInMask {
         /// Who called what.
         waiting: Waiting,
         /// The mask.
         mask: u32,
     },
-    /// A warp operation whose mask names lanes that have ended.
+    /// A warp operation whose mask contains lanes that have ended.
     ExitedLane {
         /// Who called what.
         waiting: Waiting,
@@ -166,7 +165,7 @@ pub enum Fault {
         /// Those of its lanes that have ended.
         exited: u32,
     },
-    /// A warp operation whose mask names lanes that the block does not have.
+    /// A warp operation whose mask contains lanes that the block does not have.
     AbsentLane {
         /// Who called what.
         waiting: Waiting,
@@ -175,7 +174,7 @@ pub enum Fault {
         /// Those of its lanes that the block does not have.
         absent: u32,
     },
-    /// A shuffle that reads from a lane which its mask does not name.
+    /// A shuffle that reads from a lane outside its mask.
     InactiveLane {
         /// Who called what.
         waiting: Waiting,
@@ -202,8 +201,8 @@ pub enum Fault {
         /// Blocks of the grid that have not started, since no more can be resident.
         not_started: u64,
     },
-    /// Threads go on, but only repeat what they did before: memory changes back and forth, and
-    /// nothing new comes of it.
+    /// Threads run, but only repeat what they did before: memory changes back and forth, without
+    /// any new value.
     Livelock {
         /// Some of those that repeat themselves or wait, one per place.
         waiting: Vec<Waiting>,
@@ -220,11 +219,11 @@ pub enum Fault {
     StepLimit {
         /// The limit.
         steps: u64,
-        /// Where threads are, one per place.
+        /// Running threads, one per place in the source.
         running: Vec<Waiting>,
     },
-    /// Memory that the kernel promised to leave zero (`zero_at_exit`) is not: a lock that is still
-    /// held.
+    /// Memory that the kernel promised to leave zero (`zero_at_exit`) is not zero: for instance, a
+    /// lock is still held.
     NotZeroAtExit {
         /// The first element that is not zero.
         place: Place,
@@ -235,12 +234,12 @@ pub enum Fault {
     Panic {
         /// Who.
         thread: ThreadId,
-        /// The message, and where.
+        /// The message, and its place in the source.
         message: String,
     },
-    /// The host has no memory for something that the launch needs.
+    /// The host is out of memory for something that the launch needs.
     OutOfMemory {
-        /// What the memory was for.
+        /// What the memory was needed for.
         what: &'static str,
     },
 }
@@ -317,7 +316,7 @@ impl fmt::Display for Fault {
 }
 
 impl Fault {
-    /// The text of faults of accesses to memory.
+    /// Writes the message of a fault of a memory access.
     fn fmt_memory(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OutOfBounds {
@@ -406,7 +405,7 @@ impl Fault {
         }
     }
 
-    /// The text of faults of threads that wait.
+    /// Writes the message of a fault of waiting threads.
     fn fmt_waiting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::DivergentBarrier {

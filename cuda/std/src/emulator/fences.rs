@@ -1,16 +1,16 @@
-//! The one order of fences.
+//! The total order of fences.
 //!
-//! The fences of a device come one after the other in an order that all its threads agree on, as
-//! PTX's `fence.sc` do, which `membar` is; so do those of a block. What a thread knew at its fence,
-//! a thread knows after a later one. Such an order prevents no data race, since in another order of
-//! the fences there would be one. But it limits which overwritten values a load may return.
+//! The fences of a device have a total order that all its threads agree on, like PTX's `fence.sc`
+//! (a `membar` is one); so do those of a block. After its fence, a thread knows all that any thread
+//! knew at an earlier fence. This order prevents no data race: in another order of the fences there
+//! would be one. But it limits the overwritten values that a load may return.
 
 use std::collections::BTreeMap;
 
-/// Times of a thread or block that are kept; the last ones.
+/// Number of last times kept per thread or block.
 const KEPT: usize = 64;
 
-/// What was known at each of a sequence of fences, which have numbers from 1 on.
+/// The knowledge at each fence of an order. Fences are numbered from 1.
 #[derive(Debug, Default)]
 pub(super) struct Fences {
     count: u32,
@@ -18,8 +18,8 @@ pub(super) struct Fences {
     threads: BTreeMap<u32, Times>,
 }
 
-/// The times up to which a thread, or a block's threads, were known, and the numbers of the fences
-/// from which on they were. Both rise.
+/// Times up to which a thread, or a block's threads, were known, each with the number of the first
+/// fence that knew it. Both increase.
 type Times = Vec<(u32, u32)>;
 
 impl Fences {
@@ -29,18 +29,18 @@ impl Fences {
         self.count
     }
 
-    /// At the last fence, all threads of `block` were known up to `time`.
+    /// Records that all threads of `block` were known up to `time` at the last fence.
     pub(super) fn add_block(&mut self, block: u32, time: u32) {
         raise(self.blocks.entry(block).or_default(), self.count, time);
     }
 
-    /// At the last fence, `thread` was known up to `time`.
+    /// Records that `thread` was known up to `time` at the last fence.
     pub(super) fn add_thread(&mut self, thread: u32, time: u32) {
         raise(self.threads.entry(thread).or_default(), self.count, time);
     }
 
-    /// Whether what `thread`, of `block`, did at its time `time` was known at the fence of number
-    /// `fence` or before.
+    /// Whether time `time` of `thread`, a thread of `block`, was known at fence number `fence` or
+    /// before.
     pub(super) fn covered(&self, block: u32, thread: u32, time: u32, fence: u32) -> bool {
         let known = |times: Option<&Times>| {
             times.is_some_and(|times| {
@@ -58,7 +58,7 @@ fn raise(times: &mut Times, fence: u32, time: u32) {
     }
     if times.len() == KEPT {
         times.remove(0);
-        // In doubt, a time counts as known: a load is then not stale, which is always allowed.
+        // Forgotten times count as known: a load may always return the newer value.
         times[0].0 = 0;
     }
     times.push((fence, time));

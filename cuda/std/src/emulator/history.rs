@@ -1,24 +1,23 @@
-//! Weak memory: what loads may return of what was overwritten.
+//! Weak memory: overwritten values that loads may still return.
 //!
-//! Atomic and volatile writes to an element have an order, in which each takes effect at once;
-//! memory holds the last one's value. But no load has to return that value: it may return any one
-//! that is not known to be overwritten. In the terms of CUDA's memory model, a relaxed or acquiring
-//! load returns any value except those that come, in the element's order, before
+//! Atomic and volatile writes to an element have a total order, and memory holds the value of the
+//! last one. But a load may return any value that is not known to be overwritten. In the terms of
+//! CUDA's memory model, a relaxed or acquiring load returns any value except those that precede, in
+//! the element's order,
 //! - a write that happens before the load, or that the [order of fences](super::fences) puts before
 //!   it, or
-//! - a value that was returned to this thread, or by a load that happens before this one.
+//! - a value that this thread, or a load that happens before this one, has already read.
 //!
-//! So an element's last values are kept, with their writers' times, and the times of those who have
-//! read them. Where several values are allowed, the launch's seed picks one. Updates, and
-//! compare-and-swaps that fail, always see the last value, since hardware does both where memory
-//! is.
+//! So an element's last values are kept, with the times of their writers and readers. Where several
+//! values are allowed, the launch's seed picks one. Updates and failed compare-and-swaps always see
+//! the last value, since hardware performs both at the memory itself.
 //!
-//! A value that is no longer kept can't be returned, which is no error: what is forgotten here, for
-//! lack of space or because sizes were mixed, only makes memory stronger.
+//! Values are forgotten for lack of space, or where sizes are mixed. A forgotten value can't be
+//! returned: that only makes memory stronger, and is no error.
 //!
-//! A thread gets [`PATIENCE`] stale values in a row and then a last one. Since it never gets an
-//! older one than before, a thread that repeats its loads while nothing is written soon sees the
-//! last value of each element: none waits forever for a value that is there.
+//! After at most [`PATIENCE`] stale values in a row, a thread gets the last value. It never gets an
+//! older value than before. So a thread that repeats its loads while nothing is written soon sees
+//! the last value of each element: none waits forever for a value already in memory.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -28,42 +27,41 @@ use fastrand::Rng;
 use super::clocks::{Clocks, Released};
 use super::explore::Trail;
 
-/// Values of an element that are kept.
+/// Values kept per element.
 const KEPT: usize = 8;
-/// Words of 8 bytes, in the order of their first writes, whose elements' values are kept.
+/// Words of 8 bytes whose elements' values are kept; the oldest by first write is dropped first.
 const WORDS: usize = 1 << 14;
-/// Loads of an element that are kept.
+/// Loads kept per element.
 const READERS: usize = 128;
-/// Stale values that a thread gets in a row, at most.
+/// Maximum number of stale values in a row per thread.
 const PATIENCE: u8 = 16;
 
-/// Bytes of an element of 8 bytes or less, the rest 0.
+/// Bytes of an element of at most 8 bytes, padded with 0.
 pub(super) type Value = [u8; 8];
 
-/// What a launch's loads may return.
+/// The values that a launch's loads may return.
 #[derive(Debug)]
 pub(super) struct Histories {
     rng: Rng,
-    /// Of the loads that may return a stale value, one in this many does if the thread repeats its
-    /// last load: most likely it waits for the value.
+    /// Of the loads that may return a stale value, one in this many does, if the thread repeats its
+    /// last load: most likely it waits for a new value.
     repeats_one_in: u32,
-    /// The same for a load of another element than the thread's last one: it takes the order of
-    /// the two for granted, and is wrong there if nothing orders them.
+    /// The same for a load of another element than the thread's last one. Here a kernel may assume
+    /// an order of the two loads that nothing enforces.
     one_in: u32,
     words: HashMap<usize, Vec<History>, BuildHasherDefault<WordHasher>>,
     /// The keys of `words`, the oldest first.
     order: VecDeque<usize>,
-    /// Per thread slot: the number of stale values in a row, since the last load that could have
-    /// returned one and did not.
+    /// Per thread slot: stale values in a row, since the last load that could have returned one and
+    /// did not.
     in_a_row: Vec<u8>,
-    /// Per thread slot: the address of the element that it loaded last, of those whose values are
-    /// kept.
+    /// Per thread slot: address of the last element loaded, among those whose values are kept.
     loaded: Vec<usize>,
     /// Loads that returned a stale value.
     pub(super) stale: u64,
 }
 
-/// The elements that an access touches, taken as one.
+/// The elements of one access, taken as a single element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Element {
     pub(super) address: usize,
@@ -71,7 +69,7 @@ pub(super) struct Element {
 }
 
 impl Element {
-    /// Whether it is small enough for its values to be kept. Then it lies in one word.
+    /// Whether its values are kept: it must be small enough, and then lies in one word.
     fn is_kept(self) -> bool {
         self.bytes <= 8 && self.bytes.is_power_of_two()
     }
@@ -84,7 +82,7 @@ impl Element {
         self.address < other.address + other.bytes && other.address < self.address + self.bytes
     }
 
-    /// What memory holds.
+    /// Its value in memory.
     ///
     /// # Safety
     ///
@@ -104,7 +102,7 @@ struct History {
     element: Element,
     /// The number of the first entry.
     first: u32,
-    /// At least one. The last one's value is what memory holds.
+    /// At least one. The last one's value is in memory.
     entries: VecDeque<Entry>,
     readers: Vec<Reader>,
 }
@@ -112,16 +110,16 @@ struct History {
 /// A value of an element.
 #[derive(Debug)]
 struct Entry {
-    /// Known once it is overwritten, as is `released`.
+    /// Set once it is overwritten, like `released`.
     value: Value,
     released: Option<Released>,
-    /// Who wrote it, and when; `None` if it was there before all others, for all threads.
+    /// Its writer's thread and time; `None` for the first value, which all threads know.
     writer: Option<(u32, u32)>,
-    /// Whether it is a written value, and not what uninitialised memory held.
+    /// Whether it was written; otherwise it is from uninitialised memory.
     initialised: bool,
 }
 
-/// Which thread has read entry number `entry`, and when.
+/// A thread that has read entry number `entry`, and its time then.
 #[derive(Debug)]
 struct Reader {
     thread: u32,
@@ -129,17 +127,17 @@ struct Reader {
     entry: u32,
 }
 
-/// What a load returns instead of what memory holds.
+/// A stale value, which a load returns instead of memory's.
 #[derive(Debug)]
 pub(super) struct Stale {
     pub(super) value: Value,
     pub(super) initialised: bool,
-    /// What its writer has released with it.
+    /// The releases that came with it.
     pub(super) released: Option<Released>,
 }
 
 impl Histories {
-    /// The histories of a launch with this number of thread slots.
+    /// The histories of a launch with `slots` thread slots.
     pub(super) fn new(mut rng: Rng, slots: usize) -> Self {
         Self {
             repeats_one_in: [2, 4, 16][rng.usize(..3)],
@@ -153,7 +151,7 @@ impl Histories {
         }
     }
 
-    /// Records an atomic write of the thread in `slot`, which is about to happen. `is_first`: it is
+    /// Records an atomic write of the thread in `slot`, just before it happens. `is_first`: it is
     /// the launch's first atomic write to the element since the last plain one. `initialised`: the
     /// element had a value.
     ///
@@ -218,9 +216,10 @@ impl Histories {
         }
     }
 
-    /// What an atomic load by the thread in `slot` returns, if that is not what memory holds. The
-    /// element was written atomically since its last plain write. With `last`, the load must return
-    /// the last value. An exploration's `trail` chooses; else the seed does.
+    /// The stale value that an atomic load by the thread in `slot` returns; `None` if it returns
+    /// memory's value. The element was written atomically since its last plain write. With `last`,
+    /// the load must return the last value. An exploration's `trail` chooses; otherwise the seed
+    /// does.
     pub(super) fn load(
         &mut self,
         element: Element,
@@ -288,7 +287,7 @@ impl Histories {
         self.words.entry(word).or_default()
     }
 
-    /// Forgets what is touched by an access of a size that is not kept.
+    /// Forgets the values of elements touched by an access whose size is not kept.
     fn forget(&mut self, element: Element) {
         let end = element.address + element.bytes;
         for word in element.word()..end.div_ceil(8) {
@@ -300,7 +299,7 @@ impl Histories {
 }
 
 impl History {
-    /// The place of the oldest entry that the thread in `slot` may get.
+    /// Position of the oldest entry that the thread in `slot` may read.
     fn oldest_for(&self, slot: usize, clocks: &Clocks) -> usize {
         let overwrites = |entry: &Entry| {
             let known = |(thread, time)| clocks.known(thread, time, slot);
@@ -318,8 +317,8 @@ impl History {
         read.fold(written, usize::max)
     }
 
-    /// Records that the thread in `slot` has read the entry at `place`: no thread that knows of
-    /// this load may read an older one.
+    /// Records that the thread in `slot` has read the entry at `place`. No thread that knows of
+    /// this load may read an older entry.
     fn note_reader(&mut self, place: usize, slot: usize, clocks: &Clocks) {
         self.readers.push(Reader {
             thread: clocks.id(slot),
@@ -327,14 +326,13 @@ impl History {
             entry: self.first + place as u32,
         });
         if self.readers.len() > READERS {
-            // What a thread that knows of the forgotten load may not read, no thread may read from
-            // now on.
+            // The forgotten load now counts as known to all threads.
             let entries = self.readers.iter().map(|reader| reader.entry);
             self.start_at(entries.min().unwrap_or(self.first));
         }
     }
 
-    /// Forgets the entries before that of number `entry`.
+    /// Forgets the entries before entry number `entry`.
     fn start_at(&mut self, entry: u32) {
         while self.first < entry {
             self.entries.pop_front();

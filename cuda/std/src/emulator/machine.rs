@@ -1,9 +1,8 @@
 //! One launch: blocks start, their threads run as coroutines until all have ended.
 //!
-//! Exactly one coroutine runs at a time, on the thread that called `launch`. The functions in
-//! [`call`](super::call) are what a kernel reaches through `cuda_std`; they find their launch in a
-//! thread-local pointer. None holds a reference to the [`Machine`] while its coroutine is
-//! suspended.
+//! Exactly one coroutine runs at a time, on the thread that called `launch`. Through `cuda_std`, a
+//! kernel calls the functions in [`call`](super::call), which find their launch in a thread-local
+//! pointer. None of them holds a reference to the [`Machine`] while its coroutine is suspended.
 
 use core::ffi::c_void;
 use std::any::Any;
@@ -32,28 +31,28 @@ use super::settings::Settings;
 use super::tally;
 use crate::launch::{Dim3, KernelSpec, LaunchConfig};
 
-/// Bytes of a coroutine's stack, of which only what is used takes memory.
+/// Size of a coroutine's stack in bytes. Only the part in use takes memory.
 const STACK: usize = 128 << 10;
-/// Separates the random numbers of weak memory from those of the schedule: any constant.
+/// Separates the random numbers of weak memory from those of the schedule. The value is arbitrary.
 const WEAK: u64 = 0x7765_616b;
-/// Separates the random number that says whether blocks run one after the other.
+/// Separates the random number that decides whether blocks run one after the other.
 const ONE_BY_ONE: u64 = 0x6f6e_6562_796f_6e65;
 
 thread_local! {
-    /// The launch whose kernel runs on this thread; null while none of its threads does.
+    /// The launch whose kernel runs on this thread; null while none of its coroutines runs.
     pub(super) static MACHINE: Cell<*mut Machine> = const { Cell::new(null_mut()) };
-    /// Stacks of coroutines that have ended.
+    /// Stacks of ended coroutines, for reuse.
     static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
-    /// Where the last panic in a kernel was.
+    /// Place in the source of the last panic in a kernel.
     static PANICKED_AT: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// What a thread does.
+/// State of a thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum State {
     /// It runs or can run.
     Ready,
-    /// It can go on, and asks for the lanes that are with it.
+    /// It can run, and asks which lanes of its warp are active with it.
     AsksActive(Source),
     AtBarrier,
     InWarp,
@@ -83,7 +82,7 @@ pub(super) struct Block {
     pub(super) dynamic_arrays: Vec<DynamicArray>,
 }
 
-/// Shared memory of a block slot, which the slot's blocks use one after the other.
+/// Shared memory of a block slot. The slot's blocks use it one after the other.
 pub(super) struct SharedRegion {
     pub(super) slot: usize,
     /// The declaration's address; 0 for dynamic shared memory.
@@ -116,15 +115,15 @@ pub(super) struct Machine {
     pub(super) current: usize,
     pub(super) clocks: Clocks,
     pub(super) crowds: Crowds,
-    /// What loads may return of what was overwritten, if memory is weak.
+    /// Overwritten values that loads may still return, if memory is weak.
     pub(super) histories: Option<Histories>,
-    /// What the running thread's load returns instead of what memory holds.
+    /// Stale value that the running thread's load returns instead of memory's.
     pub(super) stale: Option<Value>,
-    /// Regions that accesses found recently, by a hash of their views' starts.
+    /// Cache of the regions of recently used views, by a hash of the views' starts.
     pub(super) found: [(usize, usize); 16],
-    /// Counts what makes waiting threads worth running again.
+    /// Number of changes so far. After a change, waiting threads are worth running again.
     pub(super) changes: u64,
-    /// Counts those changes that have not happened before.
+    /// Number of changes so far that had not happened before.
     pub(super) news: u64,
     /// The step of the last such change.
     pub(super) news_at: u64,
@@ -140,8 +139,8 @@ pub(super) fn in_kernel() -> bool {
     !MACHINE.get().is_null()
 }
 
-/// Runs a grid to its end. Returns the fault that ended it, if one did, the number of steps, and
-/// the number of loads that returned stale values.
+/// Runs a grid to its end. Returns the fault that ended it (if any), the number of steps and the
+/// number of loads that returned stale values.
 ///
 /// # Safety
 ///
@@ -193,7 +192,7 @@ pub(super) unsafe fn run(
         }
         (*machine).ending = true;
         for slot in 0..(*machine).slots() {
-            // Unwinds what is left of a kernel.
+            // Unwinds an unfinished kernel.
             let coroutine = (*machine).thread(slot).coroutine.take();
             MACHINE.set(machine);
             drop(coroutine);
@@ -217,7 +216,8 @@ pub(super) unsafe fn run(
     }
 }
 
-/// Has panics in kernels recorded instead of printed: they are reported as faults.
+/// Installs a hook that records panics in kernels instead of printing them: they are reported as
+/// faults.
 fn watch_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -233,7 +233,7 @@ fn watch_panics() {
     });
 }
 
-/// A panic's message, and where it was.
+/// A panic's message and its place in the source.
 fn panic_message(payload: &(dyn Any + Send)) -> String {
     let message = payload
         .downcast_ref::<String>()
@@ -243,20 +243,20 @@ fn panic_message(payload: &(dyn Any + Send)) -> String {
     format!("{message}, at {}", PANICKED_AT.take())
 }
 
-/// Whether the blocks of an ordinary launch, whose random sequence is `rng`, run one after the
-/// other, though several would fit.
+/// Whether the blocks of an ordinary launch run one after the other, though several would fit.
+/// `rng` is the launch's random sequence.
 fn runs_one_by_one(memory: &mut Memory, settings: Settings, rng: &Rng) -> bool {
     if let Some(trail) = &mut memory.trail {
         return trail.choose_thread(2, false) == 1;
     }
-    // Drawn apart, so that all else is the same either way.
+    // Drawn separately, so that all other draws are the same either way.
     let mut rng = Rng::with_seed(rng.clone().u64(..) ^ ONE_BY_ONE);
     let is_free = settings.resident_blocks.is_none() && settings.schedule != Schedule::InOrder;
     is_free && rng.u32(..8) == 0
 }
 
 impl Block {
-    /// A place for a block.
+    /// An empty block slot.
     fn free() -> Self {
         Self {
             number: 0,
@@ -271,7 +271,7 @@ impl Block {
 }
 
 impl Thread {
-    /// Thread `t` of a block of this size, which has not started.
+    /// Thread `t` of a block of this size, before its start.
     fn ended(t: u32, Dim3 { x, y, .. }: Dim3) -> Self {
         Self {
             coroutine: None,
@@ -302,10 +302,10 @@ impl Machine {
         let resident = settings.resident_blocks(config.block, config.dynamic_shared);
         let mut resident = resident.min(grid) as usize;
         let is_explored = memory.trail.is_some();
-        // Each launch has its own random sequence: what an earlier launch drew does not matter.
+        // Each launch has its own random sequence, independent of earlier launches' draws.
         let mut seeds = Rng::with_seed(settings.seed);
         let mut rng = Rng::with_seed(seeds.u64(..) ^ launch.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        // CUDA promises that the blocks of a cooperative launch alone run at the same time.
+        // CUDA promises only for a cooperative launch that its blocks run at the same time.
         if !spec.cooperative && resident > 1 && runs_one_by_one(memory, settings, &rng) {
             resident = 1;
         }
@@ -471,7 +471,7 @@ impl Machine {
         }))
     }
 
-    /// The thread that goes on; none at the end, or after a fault.
+    /// The thread that runs next; `None` at the end, or after a fault.
     fn next(&mut self) -> Option<usize> {
         if self.fault.is_some() {
             return None;
@@ -495,7 +495,7 @@ impl Machine {
         Some(slot)
     }
 
-    /// Counts a step: a thread goes on, perhaps the one that runs already.
+    /// Counts a step: the scheduler lets a thread go on, possibly the running one.
     pub(super) fn step(&mut self) -> Option<Fault> {
         self.steps += 1;
         let steps = self.settings.step_limit;
@@ -505,7 +505,7 @@ impl Machine {
         })
     }
 
-    /// Which warp the thread in `slot` is of.
+    /// Index of the warp of the thread in `slot`.
     pub(super) fn warp(&self, slot: usize) -> usize {
         let count = self.block_threads();
         slot / count * count.div_ceil(LANES) + slot % count / LANES
@@ -526,7 +526,7 @@ impl Machine {
         }
     }
 
-    /// A thread by its index in the grid; it need not be resident any more.
+    /// The thread with index `id` in the grid; it may no longer be resident.
     pub(super) fn thread_of(&self, id: u32) -> ThreadId {
         let count = self.clocks.block_threads();
         let (number, t) = (id / count, id % count);
@@ -559,7 +559,7 @@ impl Machine {
         }
     }
 
-    /// The thread in `slot` has returned.
+    /// Ends the thread in `slot`, which has returned.
     fn end_thread(&mut self, slot: usize) {
         if self.fault.is_some() {
             return;

@@ -15,12 +15,12 @@ use super::shadow::Shadow;
 use crate::launch::{Dim3, KernelSpec};
 use crate::{Pod, View, ViewMut};
 
-/// What allocations are aligned to, as the CUDA driver's are.
+/// Alignment of allocations in bytes, as in the CUDA driver.
 const ALIGNMENT: usize = 256;
-/// The byte that fills fresh memory: not zero, which would hide that nothing was written.
+/// The byte that fills fresh memory. Zeros would hide a missing initialisation.
 const GARBAGE: u8 = 0xa5;
 
-/// What a piece of memory is.
+/// Owner of a piece of memory.
 #[derive(Debug)]
 pub(super) enum Owner {
     /// The device: global memory.
@@ -36,8 +36,8 @@ pub(super) struct Region {
     pub(super) bytes: usize,
     pub(super) owner: Owner,
     pub(super) shadow: Shadow,
-    /// For shared memory: the number of the block's life that it serves. For global memory, the
-    /// launch has the number.
+    /// For shared memory: number of the block's life that uses it. For global memory, the launch
+    /// has this number.
     pub(super) generation: u32,
     memory: *mut u8,
     layout: Layout,
@@ -75,12 +75,12 @@ pub(super) struct Memory {
     /// Launches so far.
     pub(super) launches: u64,
     pub(super) queues: Queues,
-    /// Where loads have returned stale values, and how often.
+    /// Places in the source whose loads have returned stale values, and how often.
     pub(super) stale_loads: Vec<(Source, u64)>,
-    /// Whether a launch, a copy or an allocation has returned an error. That error is what the
-    /// caller is told: buffers that are dropped on its way out do not panic.
+    /// Whether a launch, a copy or an allocation has returned an error. The caller then gets that
+    /// error: buffers dropped on its way do not panic.
     pub(super) has_failed: bool,
-    /// The choices of an exploration's run.
+    /// The choices of a run of an exploration.
     pub(super) trail: Option<Trail>,
 }
 
@@ -91,7 +91,7 @@ impl Memory {
         self.generation
     }
 
-    /// A load at that place has returned a stale value.
+    /// Counts a load at `source` that returned a stale value.
     pub(super) fn note_stale_load(&mut self, source: Source) {
         match self.stale_loads.iter_mut().find(|(at, _)| same(at, source)) {
             Some((_, count)) => *count += 1,
@@ -99,7 +99,7 @@ impl Memory {
         }
     }
 
-    /// New memory, full of garbage.
+    /// Adds a region, filled with [`GARBAGE`].
     pub(super) fn add(&mut self, bytes: usize, owner: Owner) -> Result<usize, EmulatorError> {
         let layout = Layout::from_size_align(bytes.max(1), ALIGNMENT)
             .map_err(|_| EmulatorError::OutOfMemory { bytes })?;
@@ -137,13 +137,13 @@ impl Memory {
         }
     }
 
-    /// The region with that number, which must exist.
+    /// The region with number `index`, which must exist.
     pub(super) fn region(&mut self, index: usize) -> &mut Region {
         self.regions[index].as_mut().expect("a region in use")
     }
 
-    /// The region that the address lies in or just past: a view that starts there is empty, and is
-    /// the region's.
+    /// The region that contains `address` or ends there: an empty view at a region's end belongs to
+    /// the region.
     pub(super) fn find(&self, address: usize) -> Option<usize> {
         let (&start, &index) = self.by_start.range(..=address).next_back()?;
         let region = self.regions[index].as_ref()?;
@@ -169,7 +169,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Whether region `index` is still the one that `address` lies in.
+    /// Whether region `index` still exists and contains `address`.
     pub(super) fn holds(&self, index: usize, address: usize) -> bool {
         self.regions
             .get(index)
@@ -177,7 +177,7 @@ impl Memory {
             .is_some_and(|region| address >= region.start && address - region.start <= region.bytes)
     }
 
-    /// Fills a block's memory with garbage and forgets what was written there.
+    /// Fills a block's memory with [`GARBAGE`] and marks it as unwritten.
     pub(super) fn renew(&mut self, index: usize, block: Dim3) {
         let generation = self.next_generation();
         let region = self.region(index);
@@ -194,7 +194,7 @@ impl Memory {
 pub(super) type Shared = Arc<Mutex<Memory>>;
 
 pub(super) fn lock(memory: &Shared) -> MutexGuard<'_, Memory> {
-    // A panic while the lock was held leaves at most records that the next launch renews.
+    // A panic under the lock leaves at most records that the next launch renews.
     memory.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -233,7 +233,7 @@ impl<T: Pod> Buffer<T> {
         })
     }
 
-    /// Its region, if it is one of this memory.
+    /// Number of its region, if that belongs to `memory`.
     pub(super) fn region_of(&self, memory: &Shared) -> Result<usize, EmulatorError> {
         if Arc::ptr_eq(&self.memory, memory) {
             Ok(self.region)
@@ -242,7 +242,7 @@ impl<T: Pod> Buffer<T> {
         }
     }
 
-    /// Records a copy or a fill, which is work of the queue on which the buffer was allocated.
+    /// Records a copy or a fill as work of the queue that allocated the buffer.
     fn note(&self, memory: &mut Memory, work: QueueWork) -> Result<(), EmulatorError> {
         let writes = work != QueueWork::Read;
         let noted = memory.queues.note_home(self.region, writes, work);
@@ -401,9 +401,9 @@ impl<T: Pod> Buffer<T> {
 
 /// # Panics
 ///
-/// If another queue may still use it, unless the thread panics already or the device has returned
-/// an error, which a panic would hide. On a GPU, the memory would go to another buffer while a
-/// kernel works on it; no error that a later call returned would be sure to be seen.
+/// If another queue may still use the buffer. No panic if the thread panics already, or if the
+/// device has returned an error: a panic would hide it. On a GPU, the memory would go to another
+/// buffer while a kernel works on it. An error from a later call might never be seen.
 impl<T: Pod> Drop for Buffer<T> {
     fn drop(&mut self) {
         let mut memory = lock(&self.memory);

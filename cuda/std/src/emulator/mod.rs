@@ -150,8 +150,8 @@ impl Emulator {
         self
     }
 
-    /// Sets the number of blocks in flight at once, at least 1. If a block waits for one that can't
-    /// start, the emulator reports a deadlock. By default, the multiprocessors decide: one block per
+    /// Sets the number of blocks in flight at once, at least 1. A block that waits forever for one
+    /// that can't start is reported. By default, the multiprocessors decide: one block per
     /// multiprocessor, or up to 16 with 2048 threads together.
     #[must_use]
     pub fn with_resident_blocks(mut self, blocks: u32) -> Self {

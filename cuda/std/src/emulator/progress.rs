@@ -1,14 +1,15 @@
 //! Telling threads that work from threads that wait in a loop.
 //!
-//! A thread that repeats loads of the same values, updates and barriers many times gets nowhere
-//! unless something new happens: a write of a value that its place has not held lately, or a thread
-//! or block that comes or goes. Once all that can run only repeat themselves, none will ever go on:
-//! - if meanwhile no write changes memory at all, and no barrier opens, that is a deadlock;
-//! - if memory changes, but only back and forth, as when locks are tried, given back and tried
-//!   again, it is a livelock. A computation may look like that for a while, so it is only reported
-//!   after many steps.
+//! A thread that repeats the same loads (with the same values), updates and barriers many times
+//! makes no progress unless something new happens. New is a write of a value that its address has
+//! not held recently, or a thread or block that starts or ends. If all threads that can run only
+//! repeat themselves, none will ever make progress:
+//! - If meanwhile no write changes memory and no barrier opens, that is a deadlock.
+//! - If memory changes, but only back and forth, that is a livelock: for instance, locks are taken,
+//!   released and taken again. A computation may look like that for a while, so a livelock is only
+//!   reported after many steps.
 //!
-//! A thread that loads something else in between is searching, and makes progress. But no search
+//! A thread that loads other elements in between is searching, and makes progress. But no search
 //! takes many millions of plain loads.
 
 use std::collections::HashSet;
@@ -19,53 +20,53 @@ use super::fault::Fault;
 use super::machine::{Machine, State};
 use crate::backend::Access;
 
-/// Repetitions, with nothing new anywhere, after which a thread counts as spinning.
+/// Repetitions without news anywhere after which a thread counts as spinning.
 const SPINNING: u32 = 1000;
-/// The same while other threads stall, which then go on.
+/// The same while other threads stall. The stalled threads then go on.
 const SPINNING_BESIDE_STALLS: u32 = 64;
-/// Repetitions after which a thread waits for a change in an exploration.
+/// Repetitions after which, in an exploration, a thread waits for a change.
 const EXPLORED: u32 = 2;
-/// The number of times that a thread's patience may end, with nothing new anywhere, before the
-/// thread counts as spinning. Patience ends after some thousand plain loads.
+/// How often a thread's patience may end without news anywhere before the thread counts as
+/// spinning. Patience ends after a few thousand plain loads.
 const EXHAUSTED: u32 = 4096;
-/// Steps, with nothing new anywhere, before threads that write back and forth count as spinning.
+/// Steps without news anywhere after which threads that write back and forth count as spinning.
 const LIVELOCKED: u64 = 1 << 19;
-/// Observations that are compared to notice a repetition.
+/// Last observations compared to detect a repetition.
 const RECENT: usize = 16;
-/// The same for a thread that makes many of them with nothing new anywhere.
+/// The same for a thread that makes many observations without news anywhere.
 const MOST_SEEN: usize = 256;
 
-/// What a thread saw: a place, and the value there with the plain loads since the observation
-/// before.
+/// A thread's observation: an address, and its value combined with a hash of the plain loads since
+/// the previous observation.
 type Observation = (usize, u64);
 
-/// What is recorded about a thread to see whether it makes progress.
+/// A thread's record, from which to tell whether it makes progress.
 #[derive(Clone, Default)]
 pub(super) struct Watch {
-    /// Its last write, until it is known whether that changed anything.
+    /// Its last write, until `settle` has examined whether it changed anything.
     write: Option<Written>,
     recent: [Observation; RECENT],
     next_recent: usize,
-    /// All observations, once there are more than `recent` holds.
+    /// Further observations, once `recent` is full.
     seen: HashSet<Observation>,
     /// The number of new observations since the last news.
     unknown: u32,
-    /// Stands for the plain loads since the last observation.
+    /// Hash of the plain loads since the last observation.
     trace: u64,
     /// The number of known observations in a row since the last news.
     known: u32,
     /// The number of known observations in a row since the last change.
     repeats: u32,
-    /// How often its patience has ended since the last change.
+    /// Times that its patience has ended since the last change.
     exhausted: u32,
     /// The launch's `news` when `seen`, `unknown` and `known` began.
     since_news: u64,
     /// The launch's `changes` when `repeats` and `exhausted` began.
     since: u64,
-    /// What it last loaded or updated.
+    /// Its last load or update.
     last: Option<Looked>,
-    /// Its last update that changed nothing, as of a lock that another holds, and the launch's
-    /// `news` then.
+    /// Its last update that changed nothing (for instance, of a lock that another thread holds),
+    /// and the launch's `news` then.
     failed: Option<(u64, Looked)>,
 }
 
@@ -80,10 +81,10 @@ struct Looked {
     value: u64,
 }
 
-/// What a place held before a write.
+/// A write, and the value before it.
 #[derive(Clone, Copy)]
 struct Written {
-    /// The start of the view through which it was made.
+    /// Start of the view that was written through.
     start: usize,
     address: usize,
     bytes: usize,
@@ -92,9 +93,9 @@ struct Written {
     source: Source,
 }
 
-/// The values recently written to each place, and by which threads.
+/// The values recently written to each address, and their writers.
 pub(super) struct Values {
-    /// Hashes of places and values; in each set, the latest first.
+    /// Hashes of addresses and values; in each set, the latest first.
     sets: Vec<[u64; WAYS]>,
     threads: Vec<[u32; WAYS]>,
     sources: Vec<[Option<Source>; WAYS]>,
@@ -112,7 +113,7 @@ impl Values {
         }
     }
 
-    /// The set and the hash of a value at a place.
+    /// The set and the hash of `value` at `place`, a hash of an address.
     fn find(place: u64, value: &[u8]) -> (usize, u64) {
         let mut hash = place;
         for chunk in value.chunks(8) {
@@ -124,8 +125,8 @@ impl Values {
         ((hash >> (64 - LOG_SETS)) as usize, hash)
     }
 
-    /// Records that a thread has written a value to a place. Returns whether no thread had
-    /// recently.
+    /// Records that `thread` has written `value` at `place`. Returns whether this is new: no thread
+    /// had done so recently.
     fn add(&mut self, place: u64, value: &[u8], thread: u32, source: Source) -> bool {
         let (set, hash) = Self::find(place, value);
         let known = self.sets[set].iter().position(|&other| other == hash);
@@ -139,7 +140,7 @@ impl Values {
         known.is_none()
     }
 
-    /// Which thread wrote that value to a place last, if that was recently.
+    /// The last thread that wrote `value` at `place`, if it did so recently.
     fn writer(&self, place: u64, value: &[u8]) -> Option<(u32, Source)> {
         let (set, hash) = Self::find(place, value);
         let at = self.sets[set].iter().position(|&other| other == hash)?;
@@ -153,7 +154,7 @@ fn mix(hash: u64, value: u64) -> u64 {
 }
 
 impl Machine {
-    /// Records what tells a waiting thread from a working one.
+    /// Records an access by the running thread, to tell waiting threads from working ones.
     pub(super) fn note_progress(
         &mut self,
         accessed: Accessed,
@@ -162,7 +163,7 @@ impl Machine {
     ) -> Result<(), Fault> {
         let slot = self.current;
         if self.stale.is_some() {
-            // Its next load will return another value, though nothing changes.
+            // Its next load may return another value, though nothing changes.
             self.watches[slot].repeats = 0;
             return Ok(());
         }
@@ -255,8 +256,8 @@ impl Machine {
         }
     }
 
-    /// A hash of an address in a view that starts at `start`, independent of where the host's
-    /// memory lies.
+    /// A hash of an address in a view that starts at `start`. It does not depend on addresses in
+    /// the host's memory.
     fn memory_place(&mut self, start: usize, address: usize) -> u64 {
         let Some(number) = self.find(start) else {
             return 0;
@@ -265,19 +266,20 @@ impl Machine {
         (number as u64) << 40 | offset as u64
     }
 
-    /// Something has happened that has not happened before: what repeats itself may end now.
+    /// Records news: something has happened for the first time, so threads that repeat themselves
+    /// may stop now.
     pub(super) fn note_news(&mut self) {
         self.changes += 1;
         self.news += 1;
         self.news_at = self.steps;
     }
 
-    /// The thread waits for others, and goes on with them.
+    /// Records that the thread in `slot` meets others at a barrier.
     pub(super) fn meets(&mut self, slot: usize, source: Source) {
         self.knows(slot, (std::ptr::from_ref(source).addr(), 0));
     }
 
-    /// The thread sees `value` at `address`, as it may have done just before.
+    /// Records that the thread in `slot` sees `value` at `address`, perhaps again.
     fn sees(&mut self, slot: usize, address: usize, value: u64) -> Option<Fault> {
         if self.knows(slot, (address, value)) {
             return self.repeat(slot);
@@ -285,8 +287,8 @@ impl Machine {
         None
     }
 
-    /// Whether the thread has seen that before, after the same plain loads. Counts how often in a
-    /// row.
+    /// Whether the thread has made this observation before, after the same plain loads. Counts
+    /// known observations in a row.
     fn knows(&mut self, slot: usize, (place, value): Observation) -> bool {
         let watch = self.watch(slot);
         let observation = (place, value ^ std::mem::take(&mut watch.trace));
@@ -305,7 +307,7 @@ impl Machine {
         false
     }
 
-    /// The thread did what it did before, and learnt nothing.
+    /// Handles a repetition: the thread repeats itself and learns nothing.
     fn repeat(&mut self, slot: usize) -> Option<Fault> {
         let known = self.watches[slot].known;
         if known >= EXPLORED {
@@ -324,7 +326,8 @@ impl Machine {
             .flatten()
     }
 
-    /// The thread has done nothing but plain loads for so long that it lets others run.
+    /// Handles the end of a thread's patience: it has made so many plain loads that it lets others
+    /// run.
     fn exhaust(&mut self, slot: usize) -> Option<Fault> {
         let watch = self.watch(slot);
         watch.exhausted += 1;
@@ -336,7 +339,7 @@ impl Machine {
             .flatten()
     }
 
-    /// What is recorded about a thread since the last change, and since the last news.
+    /// A thread's record since the last change, and since the last news.
     fn watch(&mut self, slot: usize) -> &mut Watch {
         let (changes, news) = (self.changes, self.news);
         let watch = &mut self.watches[slot];
@@ -353,14 +356,14 @@ impl Machine {
         watch
     }
 
-    /// Whether the running thread, in `slot`, spins, and so do all others that can go on and do not
-    /// stall.
+    /// Whether `holds` is true of the running thread, in `slot`, and of all others that can run and
+    /// do not stall.
     fn all(&self, slot: usize, holds: impl Fn(&Watch) -> bool) -> bool {
         holds(&self.watches[slot]) && self.ready.all(|other| holds(&self.watches[other]))
     }
 
-    /// The thread in `slot`, which runs, repeats itself. Where all others do as well, those that
-    /// stall go on; if there are none, the launch ends.
+    /// Looks for a thread that works: the running thread, in `slot`, repeats itself. If all others
+    /// do as well, the stalled threads go on; if none is stalled, the launch ends with a fault.
     fn look_whether_some_work(&mut self, slot: usize) -> Option<Fault> {
         let (changes, news) = (self.changes, self.news);
         let knows = |watch: &Watch, times: u32| watch.since_news == news && watch.known >= times;
@@ -395,7 +398,7 @@ impl Machine {
         })
     }
 
-    /// No thread can go on.
+    /// The fault of a launch in which no thread can go on.
     pub(super) fn deadlock(&mut self) -> Fault {
         let (waiting, blocked, spinning) = self.who_waits();
         Fault::Deadlock {
@@ -406,8 +409,8 @@ impl Machine {
         }
     }
 
-    /// Who waits for what, one thread per place; how many wait at barriers and in warp operations,
-    /// and how many do not.
+    /// What threads wait for, one thread per place; the number of threads at barriers or in warp
+    /// operations, and the number of others.
     pub(super) fn who_waits(&mut self) -> (Vec<Waiting>, usize, usize) {
         let mut waiting: Vec<Waiting> = Vec::new();
         let (mut blocked, mut spinning) = (0, 0);
@@ -437,7 +440,7 @@ impl Machine {
         (waiting, blocked, spinning)
     }
 
-    /// Adds the updates that changed nothing since the last news.
+    /// Adds the threads whose updates have changed nothing since the last news.
     fn add_failed(&mut self, waiting: &mut Vec<Waiting>) {
         for slot in 0..self.threads.len() {
             let running = self.threads[slot].state != State::Ended;
@@ -451,7 +454,7 @@ impl Machine {
         }
     }
 
-    /// Adds what the thread in `slot` does unless it is there already, of another thread.
+    /// Adds what the thread in `slot` waits for, unless another thread is listed with the same.
     fn add_waiting(
         &mut self,
         waiting: &mut Vec<Waiting>,
@@ -469,7 +472,7 @@ impl Machine {
         }
     }
 
-    /// What a thread saw, and which thread wrote it.
+    /// The element that a thread saw, its value and its writer.
     fn seen(&mut self, looked: Looked) -> Seen {
         let Looked {
             start,

@@ -1,18 +1,18 @@
-//! Queues: which of them have waited for which, and who used each buffer last.
+//! Queues: which of them have waited for which, and which of them used each buffer last.
 //!
-//! A launch of the emulator is done when it returns, so that whatever the host asks for, in
-//! whatever order, happens in that order. On a GPU, work of different streams overlaps unless one
-//! waits for the other. What is recorded here is what a GPU would have to be told: each queue
-//! counts its work, and knows up to which count of every other queue's work it has waited. Two uses
-//! of a buffer, at least one of which writes, must be ordered by that.
+//! In the emulator, a launch is done when it returns: the host's requests happen in program order.
+//! On a GPU, work of different streams overlaps unless one stream waits for the other. This module
+//! records the waits that a GPU would need. Each queue counts its work, and for each other queue
+//! knows the count that it has waited for. These counts must order any two uses of a buffer of
+//! which at least one writes.
 //!
-//! That the host waits for a queue orders nothing here, although it would on a GPU: a pipeline
-//! can't know whether its caller has waited, and must not count on it.
+//! Here, a host's wait for a queue orders nothing, although it would on a GPU: a pipeline can't
+//! know whether its caller has waited, and must not rely on it.
 
 use core::fmt;
 use std::collections::HashMap;
 
-/// What a queue does with a buffer.
+/// A queue's use of a buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum QueueWork {
@@ -47,8 +47,8 @@ impl fmt::Display for QueueWork {
     }
 }
 
-/// Work of two queues on one buffer, at least one of which writes, that nothing orders: on a GPU it
-/// might overlap.
+/// Unordered work of two queues on one buffer, at least one of which writes: it might overlap on a
+/// GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unordered {
     /// The buffer's size.
@@ -59,8 +59,8 @@ pub struct Unordered {
     pub before: (usize, QueueWork),
     /// The queue that uses it now, and how.
     pub now: (usize, QueueWork),
-    /// Whether the home queue waits for the first use: then the second one lacks an `acquire`, else
-    /// the first a `release`.
+    /// Whether the home queue waits for the first use. If so, the second use lacks an `acquire`; if
+    /// not, the first lacks a `release`.
     pub is_released: bool,
 }
 
@@ -100,29 +100,29 @@ struct Use {
     work: QueueWork,
 }
 
-/// The uses of a buffer that later ones have to wait for.
+/// The uses of a buffer that later uses must wait for.
 #[derive(Debug)]
 struct Uses {
-    /// The queue on which the buffer was allocated, which copies and frees it.
+    /// The queue that allocates, copies and frees the buffer.
     home: usize,
     bytes: usize,
     /// The last write, or the allocation.
     written: Use,
-    /// The reads since then; the last one of each queue.
+    /// The last read of each queue since then.
     read: Vec<Use>,
 }
 
 /// The queues of a device.
 #[derive(Debug)]
 pub(super) struct Queues {
-    /// By queue, and by queue that it may have waited for: up to which work.
+    /// Per queue and other queue: the count of the other's work that it has waited for.
     waited: Vec<Vec<u64>>,
-    /// By region of memory.
+    /// Per region of memory.
     uses: HashMap<usize, Uses>,
 }
 
 impl Default for Queues {
-    /// One queue.
+    /// A single queue.
     fn default() -> Self {
         Self {
             waited: vec![vec![0]],
@@ -132,7 +132,7 @@ impl Default for Queues {
 }
 
 impl Queues {
-    /// Another queue, which has waited for none.
+    /// Adds a queue that has waited for none, and returns its number.
     pub(super) fn add(&mut self) -> usize {
         let queue = self.waited.len();
         for waited in &mut self.waited {
@@ -157,14 +157,14 @@ impl Queues {
         self.waited[queue][moment.queue] >= moment.count
     }
 
-    /// Lets the later work of `queue` wait for that of `other` so far.
+    /// Makes later work of `queue` wait for the work of `other` so far.
     fn wait(&mut self, queue: usize, other: usize) {
         for i in 0..self.waited.len() {
             self.waited[queue][i] = self.waited[queue][i].max(self.waited[other][i]);
         }
     }
 
-    /// A buffer is allocated on `queue`.
+    /// Records that a buffer is allocated on `queue`.
     pub(super) fn allocate(&mut self, region: usize, bytes: usize, queue: usize) {
         let at = self.next(queue);
         let written = Use {
@@ -180,7 +180,7 @@ impl Queues {
         self.uses.insert(region, uses);
     }
 
-    /// Records that `queue` uses a buffer, and whether it `writes`; refuses a use that has not
+    /// Records that `queue` uses a buffer, and whether it `writes`. Refuses a use that has not
     /// waited for earlier ones.
     pub(super) fn note(
         &mut self,
@@ -195,7 +195,7 @@ impl Queues {
         let reads = uses.read.iter().filter(|_| writes);
         let mut before = std::iter::once(&uses.written).chain(reads);
         if let Some(before) = before.find(|before| !self.is_after(queue, before.at)) {
-            // An `acquire` waits for everything that the buffer's own queue has waited for.
+            // An `acquire` waits for all that the buffer's home queue has waited for.
             let is_released = self.is_after(uses.home, before.at);
             return Err(Box::new(Unordered {
                 bytes: uses.bytes,
@@ -221,7 +221,7 @@ impl Queues {
         Ok(())
     }
 
-    /// [`note`](Self::note), by the queue that the buffer belongs to.
+    /// [`note`](Self::note) for the buffer's home queue.
     pub(super) fn note_home(
         &mut self,
         region: usize,
@@ -234,22 +234,21 @@ impl Queues {
         }
     }
 
-    /// The buffer is freed.
+    /// Records that the buffer is freed.
     pub(super) fn free(&mut self, region: usize) -> Result<(), Box<Unordered>> {
         let noted = self.note_home(region, true, QueueWork::Drop);
         self.uses.remove(&region);
         noted
     }
 
-    /// Lets the later work of `queue` wait for what was done with the buffer, and for all else of
-    /// its queue.
+    /// Makes later work of `queue` wait for all work of the buffer's home queue so far.
     pub(super) fn acquire(&mut self, region: usize, queue: usize) {
         if let Some(&Uses { home, .. }) = self.uses.get(&region) {
             self.wait(queue, home);
         }
     }
 
-    /// Lets the later work of the buffer's queue wait for that of `queue`.
+    /// Makes later work of the buffer's home queue wait for the work of `queue` so far.
     pub(super) fn release(&mut self, region: usize, queue: usize) {
         if let Some(&Uses { home, .. }) = self.uses.get(&region) {
             self.wait(home, queue);

@@ -1,4 +1,4 @@
-//! Where threads meet: barriers of a block, operations of a warp.
+//! Meetings of threads: barriers of a block, operations of a warp.
 
 use super::clocks::LANES;
 use super::event::{Source, same};
@@ -41,7 +41,7 @@ pub(super) struct Barrier {
 pub(super) struct Warp {
     /// Lanes that the block has.
     lanes: u32,
-    /// Those of them that have ended.
+    /// The lanes that have ended.
     ended: u32,
     groups: Vec<Group>,
     sources: [Option<Source>; LANES],
@@ -58,7 +58,7 @@ struct Group {
 }
 
 impl Warp {
-    /// A warp with this number of lanes.
+    /// A warp of `lanes` lanes.
     pub(super) fn new(lanes: usize) -> Self {
         Self {
             lanes: u32::MAX >> (LANES - lanes),
@@ -74,7 +74,7 @@ impl Warp {
         self.ended = 0;
     }
 
-    /// The operation in which a lane waits, and where.
+    /// The operation in which `lane` waits, and its place in the source.
     fn waits(&self, lane: u32) -> Option<(Group, Source)> {
         let group = self.groups.iter().find(|g| g.arrived >> lane & 1 != 0)?;
         Some((*group, self.sources[lane as usize]?))
@@ -82,7 +82,7 @@ impl Warp {
 }
 
 impl Machine {
-    /// What the thread in `slot` waits for in its warp.
+    /// The warp operation in which the thread in `slot` waits.
     pub(super) fn in_warp(&self, slot: usize) -> Option<(&'static str, Source)> {
         let (group, source) = self.warps[self.warp(slot)].waits(self.lane(slot))?;
         Some((group.op.name(), source))
@@ -93,7 +93,7 @@ impl Machine {
         self.warps[self.warp(self.current)].answers[self.lane(self.current) as usize]
     }
 
-    /// The thread in `slot` has ended: its warp and its block will wait for it no more.
+    /// Records that the thread in `slot` has ended: its warp and its block no longer wait for it.
     pub(super) fn end_meetings(&mut self, slot: usize) -> Result<(), Fault> {
         let lane = self.lane(slot);
         let warp = self.warp(slot);
@@ -122,7 +122,7 @@ impl Machine {
         Ok(())
     }
 
-    /// The running thread arrives at a barrier of its block.
+    /// Records that the running thread arrives at a barrier of its block.
     pub(super) fn arrive(
         &mut self,
         kind: BarrierKind,
@@ -179,7 +179,7 @@ impl Machine {
         Ok(())
     }
 
-    /// The running thread arrives at a warp operation.
+    /// Records that the running thread arrives at a warp operation.
     pub(super) fn arrive_in_warp(
         &mut self,
         op: WarpOp,
@@ -193,8 +193,8 @@ impl Machine {
         let at = self.warp(slot);
         let warp = &mut self.warps[at];
         let (absent, exited) = (mask & !warp.lanes, mask & warp.ended);
-        // Lanes that wait for this lane in another operation, as it does for them: neither can go
-        // on.
+        // Lanes that wait for this lane in another operation, while it waits for them: neither can
+        // go on.
         let elsewhere = warp.groups.iter().find(|g| {
             (g.op, g.mask) != (op, mask) && g.arrived & mask != 0 && g.mask >> lane & 1 != 0
         });
@@ -268,8 +268,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Answers the lanes that ask at `source` with the thread in `slot`, or some of them: they are
-    /// together.
+    /// Answers the lanes that ask at `source` together with the thread in `slot`, or some of them:
+    /// those count as active together.
     pub(super) fn answer_active(&mut self, slot: usize, source: Source) {
         let lane = self.lane(slot);
         let first = slot - lane as usize;

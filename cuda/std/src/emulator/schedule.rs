@@ -1,4 +1,4 @@
-//! Who runs next.
+//! Which thread runs next.
 
 use std::collections::BinaryHeap;
 use std::ops::Range;
@@ -10,20 +10,20 @@ use super::explore::Trail;
 /// How the next thread is picked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
-    /// One of the next three, by the seed: each launch draws. Of 8 launches, 3 are `Random`, 3 have
-    /// `Priorities`, and in 2 there are `Stalls`.
+    /// One of the next three, drawn from the seed for each launch: of 8 launches, on average 3 use
+    /// `Random`, 3 `Priorities` and 2 `Stalls`.
     #[default]
     Mixed,
-    /// Any thread that can go on, each as likely as the other.
+    /// Any thread that can go on, all equally likely.
     Random,
-    /// The thread with the highest priority. Priorities are random, by thread, by warp or by block,
-    /// and now and then the running thread's priority falls below all others: so some threads stay
-    /// far behind the others.
+    /// The thread with the highest priority. Priorities are random, per thread, per warp or per
+    /// block. Now and then the running thread's priority falls below all others. So some threads
+    /// stay far behind the others.
     Priorities,
-    /// One thread, one warp or one block stalls at a time, and the others go on, in one of the two
-    /// ways above. A stall lasts from 16 steps to some 250,000, or until nothing else gets
-    /// anywhere, and most of them begin right after an atomic write that changed memory: there a
-    /// wrong order of two publications shows.
+    /// One thread, one warp or one block stalls at a time, and the others go on in one of the two
+    /// ways above. A stall lasts from 16 to some 250,000 steps, or until nothing else makes
+    /// progress. Most stalls begin right after an atomic write that changed memory, where a wrong
+    /// order of two publications shows.
     Stalls,
     /// The first thread of the first block that can go on. Blocks start in order.
     InOrder,
@@ -37,7 +37,7 @@ const LOW: u64 = 1 << 40;
 pub(super) struct Ready {
     order: Order,
     stalls: Option<Stalls>,
-    /// Where all choices come from.
+    /// The source of all choices.
     pub(super) rng: Rng,
 }
 
@@ -54,10 +54,10 @@ struct Explored {
     ready: Vec<usize>,
     /// The thread that runs, or ran last.
     current: Option<usize>,
-    /// By slot: the launch's number of changes when the thread began to wait for one; 0 if it does
-    /// not wait.
+    /// Per slot: the launch's number of changes when the thread began to wait for a change; 0 if it
+    /// does not wait.
     waits: Vec<u64>,
-    /// By slot: when the thread went on last.
+    /// Per slot: when the thread last went on.
     went_on: Vec<u64>,
     steps: u64,
 }
@@ -73,8 +73,8 @@ impl Explored {
         }
     }
 
-    /// Takes out the thread that goes on: that which runs already or, as `trail` says, another one.
-    /// Threads that wait go on if there is no other, in turn.
+    /// Takes out the thread that goes on: the running one or, if `trail` says so, another one. If
+    /// all threads wait, they go on in turn.
     fn pop(&mut self, changes: u64, trail: &mut Trail) -> Option<usize> {
         self.ready.sort_unstable();
         let waits = |slot: usize| self.waits[slot] == changes;
@@ -104,7 +104,7 @@ struct Priorities {
     of: Vec<u64>,
     next_low: u64,
     level: Level,
-    /// One in this number of steps moves the thread that would run next back; 0 for never.
+    /// One in this many steps moves the next thread behind the others; 0 for never.
     change: u32,
 }
 
@@ -118,14 +118,14 @@ enum Level {
     Numbers,
 }
 
-/// Threads that are held while others go on: one thread, one warp or one block at a time.
+/// Threads that stall while others go on: one thread, one warp or one block at a time.
 #[derive(Debug)]
 struct Stalls {
     /// The number of consecutive slots that stall together.
     together: usize,
     /// Threads per block.
     block_threads: usize,
-    /// Of the atomic updates, one in this many begins a stall, one in [`STORES`] times as many
+    /// One in this many atomic updates begins a stall. So does one in [`STORES`] times as many
     /// atomic stores, which are often data, and one in [`RARELY`] times as many steps.
     one_in: u32,
     /// The slots that stall; none if the range is empty.
@@ -136,11 +136,11 @@ struct Stalls {
     held: Vec<usize>,
 }
 
-/// Stalls that begin after an atomic store are rarer than those after an update by this factor.
+/// Factor by which stalls after an atomic store are rarer than stalls after an update.
 const STORES: u32 = 16;
-/// The same factor for stalls that begin anywhere else.
+/// The same factor for stalls elsewhere.
 const RARELY: u32 = 256;
-/// Stalls last for up to 2 to this power of steps.
+/// Base-2 logarithm of the longest stall, in steps.
 const LOG_LONGEST: u32 = 18;
 
 impl Stalls {
@@ -155,7 +155,7 @@ impl Stalls {
         }
     }
 
-    /// The thread in `slot` stalls, with those that it stalls together with, unless others do.
+    /// Stalls the thread in `slot` and the others of its group, unless a stall is in progress.
     fn begin(&mut self, slot: usize, rng: &mut Rng) {
         if !self.slots.is_empty() {
             return;
@@ -169,7 +169,7 @@ impl Stalls {
 }
 
 impl Ready {
-    /// For `slots` threads, in blocks of `block_threads`.
+    /// An empty set for `slots` threads, in blocks of `block_threads`.
     pub(super) fn new(
         schedule: Schedule,
         slots: usize,
@@ -211,7 +211,7 @@ impl Ready {
         Self { order, stalls, rng }
     }
 
-    /// For an exploration.
+    /// An empty set for an exploration.
     pub(super) fn explored(slots: usize, rng: Rng) -> Self {
         Self {
             order: Order::Explored(Explored::new(slots)),
@@ -220,16 +220,16 @@ impl Ready {
         }
     }
 
-    /// In an exploration, the thread in `slot` does not go on before anything has changed, as it
-    /// has for `changes` times so far, unless all others wait too.
+    /// In an exploration, makes the thread in `slot` wait for a change, unless all others wait too.
+    /// `changes` is the number of changes so far.
     pub(super) fn wait(&mut self, slot: usize, changes: u64) {
         if let Order::Explored(order) = &mut self.order {
             order.waits[slot] = changes;
         }
     }
 
-    /// Gives priorities to the threads of a block that starts: `block` is its place in the order of
-    /// starts, `first` the slot of its first thread.
+    /// Gives priorities to the threads of a block that starts. `block` is its position in the order
+    /// of starts, `first` the slot of its first thread.
     pub(super) fn start_block(&mut self, block: u64, first: usize, threads: usize) {
         let Order::Priorities(order) = &mut self.order else {
             return;
@@ -285,7 +285,7 @@ impl Ready {
         }
         loop {
             let Some(slot) = self.pop_from_order() else {
-                // Nothing else goes on.
+                // No other thread can go on.
                 if self.end_stall() {
                     continue;
                 }
@@ -302,7 +302,7 @@ impl Ready {
         }
     }
 
-    /// The thread in `slot`, which runs, has changed memory by an atomic update or an atomic store.
+    /// Records that the running thread, in `slot`, has changed memory by an atomic update or store.
     pub(super) fn note_write(&mut self, slot: usize, update: bool) {
         let Some(stalls) = &mut self.stalls else {
             return;
@@ -313,7 +313,7 @@ impl Ready {
         }
     }
 
-    /// Lets the stalled threads go on; returns whether any of them can.
+    /// Ends the stall; returns whether any of the stalled threads can go on.
     pub(super) fn end_stall(&mut self) -> bool {
         let Some(stalls) = &mut self.stalls else {
             return false;
@@ -326,13 +326,13 @@ impl Ready {
         !held.is_empty()
     }
 
-    /// Lets the stalled threads go on, and begins no further stall.
+    /// Ends the stall, and allows no further ones.
     pub(super) fn end_stalls(&mut self) {
         self.end_stall();
         self.stalls = None;
     }
 
-    /// Whether any thread that could go on stalls.
+    /// Whether a thread that could go on is stalled.
     pub(super) fn stalls(&self) -> bool {
         self.stalls.as_ref().is_some_and(|s| !s.held.is_empty())
     }
@@ -344,7 +344,7 @@ impl Ready {
                 let place = self.rng.usize(..ready.len());
                 Some(ready.swap_remove(place))
             }
-            // Its choices are those of a trail.
+            // Its choices come from a trail.
             Order::Explored(_) => None,
             Order::Priorities(order) => {
                 let (_, slot) = order.ready.pop()?;
@@ -373,7 +373,7 @@ impl Ready {
             }
     }
 
-    /// Whether all threads that can go on wait for others, except those that stall.
+    /// Whether `holds` is true of all threads that can go on and do not stall.
     pub(super) fn all(&self, mut holds: impl FnMut(usize) -> bool) -> bool {
         match &self.order {
             Order::Random(ready) | Order::Explored(Explored { ready, .. }) => {

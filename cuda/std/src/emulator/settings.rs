@@ -10,7 +10,7 @@ pub(super) struct Settings {
     pub(super) seed: u64,
     pub(super) schedule: Schedule,
     pub(super) limits: Limits,
-    /// Blocks in flight at once; `None` if the device's limits decide.
+    /// Number of blocks in flight at once; `None` if the device's limits decide.
     pub(super) resident_blocks: Option<u32>,
     pub(super) step_limit: u64,
     /// Whether memory is weak; `None` if the seed decides.

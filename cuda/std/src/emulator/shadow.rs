@@ -1,5 +1,4 @@
-//! What the emulator records about each element of memory: whether it was written, and which
-//! threads accessed it last.
+//! Shadow memory: whether each element of memory was written, and which threads accessed it last.
 
 use std::ops::Range;
 
@@ -7,22 +6,22 @@ use super::clocks::Clocks;
 use super::crowds::{Crowds, Stamp};
 use super::event::{Source, Touch};
 
-/// In the notes on accesses at block scope: those of several blocks.
+/// Sentinel for accesses at block scope: several blocks.
 const SEVERAL: u32 = u32::MAX;
 
-/// What is known about one granule: the number of bytes of the smallest access to the memory.
+/// Record of one granule. A granule has as many bytes as the smallest access to the memory.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
     write: Stamp,
     loads: Stamp,
     atomic_loads: Stamp,
     atomic_writes: Stamp,
-    /// The launch, or the block's life, to which the stamps belong.
+    /// Number of the launch, or of the block's life, that the stamps belong to.
     generation: u32,
     written: bool,
     /// Whether a load went through the read-only cache.
     read_only: bool,
-    /// The block whose atomic loads were at block scope: its number plus 1, 0 for none, or
+    /// Number plus 1 of the block whose atomic loads were at block scope; 0 for none, or
     /// [`SEVERAL`].
     narrow_loads: u32,
     /// The same for atomic writes.
@@ -31,14 +30,14 @@ struct Cell {
     update: bool,
     /// Whether the last atomic load was a compare-and-swap that failed.
     failed_swap: bool,
-    /// The sizes in bytes of the atomic loads, added up: each is a power of 2. A load that comes
-    /// after all others begins anew.
+    /// Bit set of the sizes in bytes of the atomic loads: each size is a power of 2. A load that
+    /// happens after all others resets it.
     load_widths: u8,
     /// The size in bytes of the last atomic writes; 0 for none.
     write_width: u8,
 }
 
-/// How an access touches memory.
+/// Kind of an access.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kind {
     pub(super) touch: Touch,
@@ -75,14 +74,13 @@ pub(super) struct Access<'a> {
 }
 
 impl Access<'_> {
-    /// One of the accesses that `stamp` stands for, of touch `touch`, that nothing orders before
-    /// this one.
+    /// One of the accesses of `stamp` that does not happen before this one. `touch` is their touch.
     fn unordered(&self, stamp: &Stamp, touch: Touch, crowds: &Crowds) -> Option<Before> {
         let found = crowds.unordered(stamp, self.slot, self.clocks, |_| true);
         found.map(|found| Before::new(touch, found))
     }
 
-    /// Adds its block to those with accesses at block scope, if this is one.
+    /// Adds this access's block to `blocks`, if the access is at block scope.
     fn note_narrow(&self, blocks: &mut u32) {
         let mine = self.clocks.block_of(self.clocks.id(self.slot)) + 1;
         if self.kind.block_scope && *blocks != mine {
@@ -90,7 +88,7 @@ impl Access<'_> {
         }
     }
 
-    /// Adds it to those that `stamp` stands for.
+    /// Adds this access to those of `stamp`.
     fn add_to(&self, stamp: &mut Stamp, crowds: &mut Crowds) {
         crowds.add(stamp, self.slot, self.source, self.clocks);
     }
@@ -120,7 +118,7 @@ pub(super) enum Conflict {
     Uninitialised,
     Race(Before),
     Narrow(Before),
-    /// Both are atomic, and the earlier one has that number of bytes.
+    /// Both accesses are atomic; the earlier one has this many bytes.
     Widths(Before, usize),
     /// One of the two accesses is read-only; this is the other access.
     ReadOnly(Before),
@@ -133,11 +131,11 @@ pub(super) struct Shadow {
     /// Bytes per granule; 0 before the first access.
     granule: usize,
     cells: Vec<Cell>,
-    /// Whether all of the memory is written, as long as there are no cells.
+    /// Whether all of the memory is written. Valid while there are no cells.
     written: bool,
 }
 
-/// The host has no memory for the records.
+/// Error: the host is out of memory for the records.
 #[derive(Debug)]
 pub(super) struct NoMemory;
 
@@ -151,8 +149,8 @@ impl Shadow {
         }
     }
 
-    /// The host has written all of the memory; what was recorded about threads belongs to launches
-    /// that have ended.
+    /// Records that the host has written all of the memory. The records of threads can stay: their
+    /// launches have ended.
     pub(super) fn set_written(&mut self) {
         self.written = true;
         for cell in &mut self.cells {
@@ -160,7 +158,7 @@ impl Shadow {
         }
     }
 
-    /// The first of these bytes of the memory that nothing has written.
+    /// The first unwritten byte among `bytes`.
     pub(super) fn first_unwritten(&self, bytes: Range<usize>) -> Option<usize> {
         if bytes.is_empty() {
             return None;
@@ -192,8 +190,8 @@ impl Shadow {
         Some(Before::new(touch, found?))
     }
 
-    /// Whether all of `bytes` bytes at `offset` are written; and whether atomically, in the launch
-    /// or life of `generation`, since they were written plainly, if they were.
+    /// Whether all of `bytes` bytes at `offset` are written, and whether all were written
+    /// atomically since their last plain write, in the launch or life of `generation`.
     pub(super) fn is_written(&self, offset: usize, bytes: usize, generation: u32) -> (bool, bool) {
         let Some(first) = offset.checked_div(self.granule) else {
             return (self.written, false);
@@ -250,9 +248,8 @@ impl Shadow {
         Ok(())
     }
 
-    /// Records an access at `offset`, and returns what is wrong with it. In a memory whose contents
-    /// live as long as `generation`, as a block's shared memory does, what was written before is
-    /// forgotten.
+    /// Records an access at `offset`, and returns its conflict, if any. In short-lived memory (a
+    /// block's shared memory), writes of earlier generations are forgotten.
     pub(super) fn access(
         &mut self,
         offset: usize,
@@ -297,7 +294,7 @@ fn width(bytes: usize) -> u8 {
 }
 
 impl Cell {
-    /// Forgets what was recorded in another launch or another life of the block.
+    /// Forgets the records of another launch or another life of the block.
     fn renew(&mut self, generation: u32, short_lived: bool, crowds: &mut Crowds) {
         if self.generation == generation {
             return;
@@ -319,14 +316,14 @@ impl Cell {
         crowds.part(&mut self.atomic_writes);
     }
 
-    /// Gives back what its stamps stand for, which is of this launch.
+    /// Frees the crowds of its stamps, which are of this launch.
     fn forget(&mut self, crowds: &mut Crowds) {
         crowds.clear(&mut self.loads);
         crowds.clear(&mut self.atomic_loads);
         crowds.clear(&mut self.atomic_writes);
     }
 
-    /// What is wrong with an access, if anything is.
+    /// The conflict of an access, if any.
     #[inline]
     fn conflict(&self, access: &Access<'_>, crowds: &Crowds) -> Option<Conflict> {
         let Access { kind, .. } = *access;
@@ -349,7 +346,7 @@ impl Cell {
         changed.map(Conflict::ReadOnly)
     }
 
-    /// An earlier access that nothing orders before this one, where one of the two writes and not
+    /// An earlier access that does not happen before this one, where one of the two writes and not
     /// both are atomic.
     #[inline]
     fn race(&self, access: &Access<'_>, crowds: &Crowds) -> Option<Before> {
@@ -376,13 +373,13 @@ impl Cell {
         access.unordered(&self.atomic_loads, atomic_load(self), crowds)
     }
 
-    /// An earlier atomic access of another size that nothing orders before this one, which is
-    /// atomic, if one of the two writes: they are not atomic to each other.
+    /// For an atomic access: an earlier atomic access of another size that does not happen before
+    /// it, if one of the two writes. They are not atomic with respect to each other.
     #[inline]
     fn other_width(&self, access: &Access<'_>, crowds: &Crowds) -> Option<Conflict> {
         let mine = width(access.bytes);
         let with = |stamp: &Stamp, touch, widths: u8| {
-            // Where sizes are mixed, it is not known which access has which.
+            // Where sizes are mixed, it is unknown which access has which size.
             if widths & mine != 0 || widths == 0 {
                 return None;
             }
@@ -396,8 +393,8 @@ impl Cell {
         with(&self.atomic_loads, atomic_load(self), self.load_widths)
     }
 
-    /// An earlier atomic access of another block that nothing orders before this one, which is
-    /// atomic, if one of the two is at block scope and one writes.
+    /// For an atomic access: an earlier atomic access of another block that does not happen before
+    /// it, if one of the two is at block scope and one writes.
     fn too_narrow(&self, access: &Access<'_>, crowds: &Crowds) -> Option<Before> {
         let Access { slot, clocks, .. } = *access;
         let my_block = clocks.block_of(clocks.id(slot));
@@ -417,8 +414,8 @@ impl Cell {
         with(&self.atomic_loads, atomic_load(self), self.narrow_loads)
     }
 
-    /// The other access, if one of the two is read-only: such loads conflict with every write of
-    /// the launch, in any order.
+    /// The other access, if one of the two is a read-only load: such loads conflict with every
+    /// write of the launch, in any order.
     #[inline]
     fn read_only_and_written(&self, kind: Kind, crowds: &Crowds) -> Option<Before> {
         if kind.touch == Touch::ReadOnlyLoad {
@@ -440,7 +437,7 @@ impl Cell {
         load.map(|found| Before::new(Touch::ReadOnlyLoad, found))
     }
 
-    /// Records an access with which nothing is wrong.
+    /// Records an access without a conflict.
     #[inline]
     fn record(&mut self, access: &Access<'_>, crowds: &mut Crowds) {
         let touch = access.kind.touch;

@@ -1,10 +1,10 @@
-//! How much was emulated.
+//! Totals of what was emulated.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-/// What this process has emulated so far.
+/// Totals of what this process has emulated so far.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     /// Each kernel's launches. Each launch is a schedule of its own.
@@ -47,13 +47,13 @@ static TALLY: Mutex<Tally> = Mutex::new(Tally {
     stale_loads: 0,
 });
 
-/// What this process has emulated so far, launches that ended with a fault included.
+/// The totals so far, launches that ended with a fault included.
 #[must_use]
 pub fn tally() -> Tally {
     TALLY.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// A launch of `kernel` has ended; its stale loads, if its memory was weak.
+/// Adds a launch of `kernel` that has ended. `stale_loads` is `None` unless its memory was weak.
 pub(super) fn add(kernel: &'static str, threads: u64, steps: u64, stale_loads: Option<u64>) {
     let mut tally = TALLY.lock().unwrap_or_else(PoisonError::into_inner);
     *tally.kernels.entry(kernel).or_default() += 1;

@@ -1,8 +1,8 @@
-//! Operations among the lanes of a warp: what they ask for, and what each lane gets.
+//! Operations among the lanes of a warp: their operands, and the result of each lane.
 
 use super::clocks::LANES;
 
-/// What a lane asks of its warp.
+/// A warp operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WarpOp {
     Sync,
@@ -55,7 +55,7 @@ impl WarpOp {
     }
 }
 
-/// What a lane brings.
+/// A lane's operand.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Operand {
     pub(super) value: u64,
@@ -65,17 +65,17 @@ pub(super) struct Operand {
     pub(super) segments: u32,
 }
 
-/// What a lane gets.
+/// A lane's result.
 pub(super) type Answer = (u64, bool);
 
-/// A lane reads from one that does not take part.
+/// Error: a lane reads from a lane that does not take part.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Inactive {
     pub(super) reader: usize,
     pub(super) lane: usize,
 }
 
-/// Sets what each lane of `mask` gets, from what each of them brought.
+/// Sets the result of each lane of `mask`, from the operands of these lanes.
 pub(super) fn answers(
     op: WarpOp,
     mask: u32,
@@ -138,7 +138,7 @@ pub(super) fn answers(
     Ok(())
 }
 
-/// The lane that `lane` reads from, itself where there is none, as PTX defines `shfl.sync`.
+/// The lane that `lane` reads from, as PTX defines `shfl.sync`: itself where there is none.
 fn shuffle_source(op: WarpOp, lane: u32, operand: Operand) -> (u32, bool) {
     let distance = operand.lane & 31;
     let segment_mask = operand.segments >> 8 & 31;
@@ -146,8 +146,7 @@ fn shuffle_source(op: WarpOp, lane: u32, operand: Operand) -> (u32, bool) {
     let first = lane & segment_mask;
     let limit = first | (clamp & !segment_mask);
     let (source, valid) = match op {
-        // Counted down from a lane: what would be negative wraps around, and is past no limit below
-        // it.
+        // A negative lane wraps around to one above the limit: hence the first comparison.
         WarpOp::ShuffleUp => {
             let source = lane.wrapping_sub(distance);
             (source, lane >= distance && source >= limit)
@@ -190,7 +189,7 @@ mod tests {
         assert_eq!(down[5], (105, false));
         assert_eq!(down[24], (127, true));
         let xor = shuffled(WarpOp::ShuffleXor, 8, 8, 31);
-        // The lane of an earlier segment can be read, that of a later one can't.
+        // A lane of an earlier segment can be read, a lane of a later one can't.
         assert_eq!(xor[0], (100, false));
         assert_eq!(xor[8], (100, true));
         let idx = shuffled(WarpOp::ShuffleIdx, 10, 4, 31);

@@ -2,7 +2,7 @@ use core::panic::Location;
 
 use super::*;
 
-/// Notes on 16 bytes that two blocks of 32 threads use.
+/// Shadow memory of 16 bytes that two blocks of 32 threads use.
 struct Notes {
     shadow: Shadow,
     clocks: Clocks,
@@ -21,8 +21,8 @@ impl Notes {
         }
     }
 
-    /// The thread in `slot` touches `bytes` bytes at `offset`; the thread that it conflicts
-    /// with.
+    /// Lets the thread in `slot` access `bytes` bytes at `offset`. Returns the thread that it
+    /// conflicts with, if any.
     fn touch(&mut self, slot: usize, touch: Touch, offset: usize, bytes: usize) -> Option<u32> {
         let kind = Kind {
             touch,
@@ -71,7 +71,7 @@ fn parts_of_a_cell_have_crowds_of_their_own() {
         assert_eq!(notes.touch(slot, Touch::Load, 0, 8), None);
     }
     notes.clocks.barrier(0);
-    // A store ends the notes on the loads of its half.
+    // A store clears the records of the loads of its half.
     assert_eq!(notes.touch(5, Touch::Store, 0, 4), None);
     // Other loads elsewhere must not be taken for loads of the other half, nor the other way
     // round.
@@ -80,7 +80,7 @@ fn parts_of_a_cell_have_crowds_of_their_own() {
     }
     assert_eq!(notes.touch(5, Touch::Store, 4, 4), None);
     assert_eq!(notes.touch(5, Touch::Store, 8, 4), Some(40));
-    // Nor may the end of one half's loads end the notes on the other's.
+    // Nor may clearing one half's loads clear the records of the other's.
     let mut notes = Notes::new();
     for slot in [3, 4] {
         assert_eq!(notes.touch(slot, Touch::Load, 0, 8), None);
@@ -99,7 +99,7 @@ fn an_ordered_load_replaces_the_one_before() {
     // Lane 2 was not at the barrier: it comes after neither.
     assert_eq!(notes.touch(2, Touch::Store, 0, 4), Some(1));
     notes.clocks.warp_barrier(0, 0b110);
-    // It knows lane 1, who knew lane 0.
+    // It knows lane 1, which knew lane 0.
     assert_eq!(notes.touch(2, Touch::Store, 0, 4), None);
 }
 
@@ -111,7 +111,7 @@ fn atomic_accesses_conflict_with_plain_ones_alone() {
     assert_eq!(notes.touch(7, Touch::AtomicLoad, 0, 4), None);
     assert_eq!(notes.touch(0, Touch::Load, 0, 4), Some(40));
     assert_eq!(notes.touch(7, Touch::Store, 0, 4), Some(0));
-    // A plain load and an atomic one get on with each other.
+    // A plain load and an atomic load do not conflict.
     assert_eq!(notes.touch(0, Touch::Load, 4, 4), None);
     assert_eq!(notes.touch(40, Touch::AtomicLoad, 4, 4), None);
     assert_eq!(notes.touch(40, Touch::AtomicUpdate, 4, 4), Some(0));
@@ -129,7 +129,7 @@ fn atomics_of_two_widths_need_an_order() {
     assert_eq!(notes.touch(1, Touch::AtomicUpdate, 0, 8), None);
     assert_eq!(notes.touch(2, Touch::AtomicUpdate, 0, 8), None);
     assert_eq!(notes.touch(3, Touch::AtomicUpdate, 0, 4), Some(1));
-    // Loads of both widths get on with each other, and not with later updates of either.
+    // Loads of both widths do not conflict with each other, but with later updates of either.
     let mut notes = Notes::new();
     assert_eq!(notes.touch(0, Touch::AtomicLoad, 0, 4), None);
     assert_eq!(notes.touch(1, Touch::AtomicLoad, 8, 8), None);
