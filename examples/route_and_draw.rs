@@ -7,7 +7,7 @@
 use std::error::Error;
 
 use trazar::Engine;
-use trazar::formats::{Output, write_route_svg};
+use trazar::formats::{Output, write_routes_svg};
 use trazar::route::{Cell, Net, RouteOptions, RoutingCase, RoutingGrid};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let case = RoutingCase::new(grid, [net]);
     let mut file = Output::create(&output)?;
-    file.fill(|file| write_route_svg(&case, std::slice::from_ref(&route), file))?;
+    file.fill(|file| write_routes_svg(&case, std::slice::from_ref(&route), file))?;
     file.commit()?;
     println!("wrote {output}");
     Ok(())

@@ -8,7 +8,7 @@
 
 use std::error::Error;
 
-use trazar::formats::{GdsOptions, Output, ReadOptions, read_image, write_gds};
+use trazar::formats::{GdsOptions, Output, ReadOptions, read_image, write_contours_gds};
 use trazar::{BorderKind, Engine, Geometry, TraceOptions};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let layout = GdsOptions::default().pixel_size(5);
     // The file appears complete or not at all.
     let mut file = Output::create(&output)?;
-    file.fill(|file| write_gds(&contours, &layout, file))?;
+    file.fill(|file| write_contours_gds(&contours, &layout, file))?;
     file.commit()?;
     println!("wrote {output}");
     Ok(())

@@ -9,8 +9,8 @@ use proptest::test_runner::TestCaseError;
 use trazar::emulator::Emulator;
 use trazar::generate::{self, Pattern};
 use trazar::gpu::Scanner;
+use trazar::label::LabelPart;
 use trazar::label::MultiLabeler;
-use trazar::label::parts::LabelPart;
 use trazar::{
     Backend, BinaryImage, Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, Engine, Error,
     LabelAlgorithm, LabelOptions, Samples,
@@ -473,7 +473,7 @@ fn labels_of_parts_on_several_gpus() {
                 let (labels, part) = labeler.label_part(rows, *first_row, &run)?;
                 parts.push((labeler, labels));
                 joined = Some(match joined {
-                    Some(upper) => LabelPart::merge(upper, part)?,
+                    Some(upper) => LabelPart::join(upper, part)?,
                     None => part,
                 });
             }

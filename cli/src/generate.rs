@@ -44,6 +44,6 @@ fn net(args: &NetArgs) -> Result<(), Failure> {
         .pins(args.pins)
         .generate(args.seed)?;
     let mut destination = Destination::open(&args.output)?;
-    destination.fill(args.quiet, |out| formats::write_case(&case, out))?;
+    destination.fill(args.quiet, |out| formats::write_case_text(&case, out))?;
     destination.commit()
 }

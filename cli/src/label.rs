@@ -105,7 +105,7 @@ impl Steps for Label<'_> {
         match output {
             Output::Labels(LabelFormat::Npy) => formats::write_labels_npy(labels, out),
             Output::Labels(LabelFormat::Png) => formats::write_labels_png(labels, out),
-            Output::Statistics => formats::write_statistics(labels, out),
+            Output::Statistics => formats::write_statistics_csv(labels, out),
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use trazar::formats::{self, ImageBands, ReadOptions};
-use trazar::label::parts::{BandLabels, BandSource, LabelNumber};
+use trazar::label::{BandLabels, BandSource, LabelNumber};
 use trazar::{BinaryImage, Engine, Job, LabelAlgorithm, LabelOptions};
 
 use crate::args::{Device, LabelArgs, LabelFormat};
@@ -160,8 +160,8 @@ fn write<T: LabelNumber>(
         for (output, _, destination) in outputs.iter_mut() {
             // The progress bar is that of the whole job.
             let filled = destination.fill(true, |out| match output {
-                Output::Labels => formats::write_label_band_npy(&band, out),
-                Output::Statistics => formats::write_band_statistics(&band, out),
+                Output::Labels => formats::write_band_labels_npy(&band, out),
+                Output::Statistics => formats::write_band_statistics_csv(&band, out),
             });
             filled.map_err(Failed::Writing)?;
         }

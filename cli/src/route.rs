@@ -90,10 +90,10 @@ impl Steps for RouteNets<'_> {
         out: &mut dyn Write,
     ) -> trazar::Result<()> {
         match format {
-            RouteFormat::Txt => formats::write_route_text(case, routes, out),
-            RouteFormat::Json => formats::write_route_json(case, routes, out),
-            RouteFormat::Svg => formats::write_route_svg(case, routes, out),
-            RouteFormat::Png => formats::write_route_png(case, routes, out),
+            RouteFormat::Txt => formats::write_routes_text(case, routes, out),
+            RouteFormat::Json => formats::write_routes_json(case, routes, out),
+            RouteFormat::Svg => formats::write_routes_svg(case, routes, out),
+            RouteFormat::Png => formats::write_routes_png(case, routes, out),
         }
     }
 

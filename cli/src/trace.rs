@@ -57,10 +57,10 @@ impl<'a> Trace<'a> {
         out: &mut dyn Write,
     ) -> trazar::Result<()> {
         match format {
-            ContourFormat::Json => formats::write_json(contours, out),
-            ContourFormat::Svg => formats::write_svg(contours, out),
-            ContourFormat::Geojson => formats::write_geojson(contours, out),
-            ContourFormat::Gds => formats::write_gds(contours, &self.gds, out),
+            ContourFormat::Json => formats::write_contours_json(contours, out),
+            ContourFormat::Svg => formats::write_contours_svg(contours, out),
+            ContourFormat::Geojson => formats::write_contours_geojson(contours, out),
+            ContourFormat::Gds => formats::write_contours_gds(contours, &self.gds, out),
             ContourFormat::Png => {
                 Err(io::Error::other("the picture to draw over was not kept").into())
             }
@@ -117,7 +117,7 @@ impl Steps for Trace<'_> {
         out: &mut dyn Write,
     ) -> trazar::Result<()> {
         match (format, input.grey.take()) {
-            (ContourFormat::Png, Some(grey)) => formats::write_overlay(contours, grey, out),
+            (ContourFormat::Png, Some(grey)) => formats::write_overlay_png(contours, grey, out),
             _ => self.write_contours(format, contours, out),
         }
     }

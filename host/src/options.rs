@@ -1,8 +1,22 @@
 //! Setters of option structs, and the names of options' values.
 
 /// Gives an option struct one setter in builder style per field that is listed, each with the type
-/// of its argument: the field's type, or `impl Into` of it.
+/// of its argument: the field's type, or `impl Into` of it. `Options.inner` sets the fields of the
+/// options that it contains.
 macro_rules! setters {
+    ($options:ident.$inner:ident { $($field:ident: $argument:ty,)* }) => {
+        impl $options {
+            $(
+                #[doc = concat!("Sets the field `", stringify!($field), "` of [`",
+                    stringify!($inner), "`](field@Self::", stringify!($inner), ").")]
+                #[must_use]
+                pub fn $field(mut self, $field: $argument) -> Self {
+                    self.$inner.$field = $field.into();
+                    self
+                }
+            )*
+        }
+    };
     ($options:ident { $($field:ident: $argument:ty,)* }) => {
         impl $options {
             $(
@@ -22,17 +36,18 @@ pub(crate) use setters;
 
 /// Gives an option's values the names that they have on the command line and in Python: `ALL`,
 /// `name`, `Display`, and `FromStr` with an [`OptionError`](crate::error::OptionError) that lists
-/// them. A value without a name does not compile.
+/// them. A value without a name does not compile. `Value(inner)` is a value with options of its
+/// own; its name gives it those of `inner`.
 macro_rules! names {
-    ($values:ident, $option:literal { $($value:ident => $name:literal,)* }) => {
+    ($values:ident, $option:literal { $($value:ident $(($inner:expr))? => $name:literal,)* }) => {
         impl $values {
             /// All values.
-            pub const ALL: &'static [Self] = &[$(Self::$value,)*];
+            pub const ALL: &'static [Self] = &[$(Self::$value $(($inner))?,)*];
 
             /// The value's name on the command line and in Python.
             pub const fn name(self) -> &'static str {
                 match self {
-                    $(Self::$value => $name,)*
+                    $(Self::$value { .. } => $name,)*
                 }
             }
         }

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use trazar::error::{OptionError, OptionProblem, ReadProblem, Unavailable, WriteProblem};
 use trazar::formats::{
-    GdsOptions, GreyImage, ReadOptions, read_image, write_gds, write_image_png, write_overlay,
-    write_statistics,
+    GdsOptions, GreyImage, ReadOptions, read_image, write_contours_gds, write_image_png,
+    write_overlay_png, write_statistics_csv,
 };
 use trazar::{
     Backend, BinaryImage, Cell, Engine, Error, Geometry, LabelAlgorithm, LabelOptions, Net,
@@ -101,7 +101,7 @@ fn options_and_their_problems_are_named() {
     assert_eq!(refused.to_string(), "`edge`: it is one of centers, edges");
 
     let labels = Engine::cpu().label(&image, &LabelOptions::default());
-    let refused = write_statistics(&labels.unwrap(), Vec::new());
+    let refused = write_statistics_csv(&labels.unwrap(), Vec::new());
     assert!(matches!(
         refused,
         Err(Error::InvalidOption(OptionError {
@@ -136,7 +136,7 @@ fn values_that_are_no_image_are_refused() {
     let contours = Engine::cpu().trace(&traced, &TraceOptions::default());
     let contours = contours.unwrap();
     let picture = GreyImage::new(4, 2, vec![0; 8]).unwrap();
-    let other_size = write_overlay(&contours, picture, Vec::new()).unwrap_err();
+    let other_size = write_overlay_png(&contours, picture, Vec::new()).unwrap_err();
     assert!(matches!(other_size, Error::SizeMismatch { .. }));
 }
 
@@ -174,7 +174,7 @@ fn what_is_not_available_says_what_is() {
 fn formats_say_why_they_cannot_hold_a_result() {
     let image = BinaryImage::from_art("##.#").unwrap();
     let centers = Engine::cpu().trace(&image, &TraceOptions::default());
-    let refused = write_gds(&centers.unwrap(), &GdsOptions::default(), Vec::new());
+    let refused = write_contours_gds(&centers.unwrap(), &GdsOptions::default(), Vec::new());
     assert!(matches!(
         refused,
         Err(Error::Unwritable {

@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use trazar::formats::{self, GdsOptions};
 use trazar::generate;
-use trazar::label::parts::{BandSource, LabelPart};
+use trazar::label::{BandSource, LabelPart};
 use trazar::route::{DistanceOptions, RoutingCase};
 use trazar::trace::{Band, BandTracer, ContourPart};
 use trazar::{
@@ -230,7 +230,7 @@ fn labels_of_parts_and_bands() {
     });
     check("label_band", || {
         let (above, below) = parts()?;
-        let numbers = LabelPart::merge(above, below)?.finish()?.into_bands();
+        let numbers = LabelPart::join(above, below)?.finish()?.into_bands();
         engine.label_band::<u32>(&lower, &numbers[1], &options)?;
         engine.label_band::<u64>(&lower, &numbers[1], &options)
     });
@@ -241,8 +241,8 @@ fn labels_of_parts_and_bands() {
         };
         let mut labeller = Engine::cpu().label_bands(rows, &options, 1 << 26)?;
         while let Some(band) = labeller.next_band::<u32>()? {
-            formats::write_label_band_npy(&band, io::sink())?;
-            formats::write_band_statistics(&band, io::sink())?;
+            formats::write_band_labels_npy(&band, io::sink())?;
+            formats::write_band_statistics_csv(&band, io::sink())?;
         }
         Ok(())
     });
@@ -305,7 +305,7 @@ fn contours_of_parts_and_bands() {
             let mut bands = [&upper, &lower].into_iter();
             let next = || bands.next().map(copy).transpose();
             let stored = engine.trace_bands(tracer, next)?;
-            formats::write_geojson(&stored, io::sink())?;
+            formats::write_contours_geojson(&stored, io::sink())?;
             stored.into_contours()
         });
     }
@@ -351,7 +351,7 @@ fn files_of_contours() {
     for max_vertices in [200, 8190] {
         let options = GdsOptions::default().max_vertices(max_vertices);
         check("gds", || {
-            formats::write_gds(&contours, &options, io::sink())
+            formats::write_contours_gds(&contours, &options, io::sink())
         });
     }
     let part = Engine::cpu()
@@ -359,11 +359,17 @@ fn files_of_contours() {
         .unwrap();
     let stored = part.finish_stored().unwrap();
     check("stored geojson", || {
-        formats::write_geojson(&stored, io::sink())
+        formats::write_contours_geojson(&stored, io::sink())
     });
-    check("geojson", || formats::write_geojson(&contours, io::sink()));
-    check("stored svg", || formats::write_svg(&stored, io::sink()));
-    check("stored json", || formats::write_json(&stored, io::sink()));
+    check("geojson", || {
+        formats::write_contours_geojson(&contours, io::sink())
+    });
+    check("stored svg", || {
+        formats::write_contours_svg(&stored, io::sink())
+    });
+    check("stored json", || {
+        formats::write_contours_json(&stored, io::sink())
+    });
 }
 
 /// The sides of the grid: its paths are long enough for a large allocation.

@@ -206,10 +206,10 @@ enum Format {
 impl Format {
     fn write(&self, contours: &Contours, out: impl Write) -> trazar::Result<()> {
         match self {
-            Self::Svg => formats::write_svg(contours, out),
-            Self::GeoJson => formats::write_geojson(contours, out),
-            Self::Json => formats::write_json(contours, out),
-            Self::Gds(options) => formats::write_gds(contours, options, out),
+            Self::Svg => formats::write_contours_svg(contours, out),
+            Self::GeoJson => formats::write_contours_geojson(contours, out),
+            Self::Json => formats::write_contours_json(contours, out),
+            Self::Gds(options) => formats::write_contours_gds(contours, options, out),
         }
     }
 }
@@ -373,7 +373,7 @@ impl HostContours {
 
     /// As `write`, for GDSII.
     #[expect(clippy::too_many_arguments, reason = "the Python function has them")]
-    fn write_gds<'py>(
+    fn write_contours_gds<'py>(
         this: &Bound<'py, Self>,
         path: Option<PathBuf>,
         pixel_size: u32,

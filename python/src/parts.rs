@@ -182,7 +182,7 @@ impl LabelPart {
     /// This part and the one below it as one.
     fn join(&self, py: Python<'_>, lower: &Self) -> PyResult<Self> {
         let (upper, lower) = (self.part.clone(), lower.part.clone());
-        let part = detached(py, || parts::LabelPart::merge(upper, lower))?;
+        let part = detached(py, || parts::LabelPart::join(upper, lower))?;
         Ok(Self { part })
     }
 
@@ -430,7 +430,7 @@ impl ContourPart {
         let share = Self::share(stored, index, count);
         detached(py, || {
             let mut output = Output::create(path)?;
-            output.fill(|out| formats::write_geojson_lines(stored, share, out))?;
+            output.fill(|out| formats::write_contours_geojson_lines(stored, share, out))?;
             output.commit()
         })
     }

@@ -7,13 +7,12 @@ use crate::geometry::Cell;
 use crate::gpu::Gpu;
 use crate::image::BinaryImage;
 use crate::label::parts::{BandNumbers, LabelPart, Workers, workers_on};
-use crate::label::{self, DeviceLabeler, LabelOptions, Labels};
+use crate::label::{self, ComponentOptions, Connectivity, DeviceLabeler, LabelOptions, Labels};
 use crate::progress::Progress;
-use crate::route::{
-    DeviceRouter, DistanceOptions, Distances, Net, Route, RouteAlgorithm, RoutingGrid,
-};
+use crate::route::{DeviceRouter, Distances, Net, Route, RouteAlgorithm, RoutingGrid};
 use crate::trace::{
-    Band, BandTracer, ContourPart, Contours, DeviceTracer, StoredContours, TraceOptions,
+    Band, BandTracer, ContourOptions, ContourPart, Contours, DeviceTracer, StoredContours,
+    TraceOptions,
 };
 
 /// Returns the bands of an image, from top to bottom.
@@ -38,27 +37,31 @@ pub(super) trait DeviceJobs: Send + Sync {
         &self,
         band: &BinaryImage,
         first_row: u32,
-        options: &LabelOptions,
+        options: &ComponentOptions,
     ) -> Result<LabelPart>;
 
     fn label_band(
         &self,
         band: &BinaryImage,
         numbers: &BandNumbers,
-        options: &LabelOptions,
+        connectivity: Connectivity,
     ) -> Result<Vec<u32>>;
 
     /// Workers that label bands for a [`BandLabels`](crate::label::parts::BandLabels).
-    fn label_workers(&self, options: &LabelOptions) -> Result<Workers>;
+    fn label_workers(&self, options: &ComponentOptions) -> Result<Workers>;
 
     fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours>;
 
     /// Traces images of one size; `options` must have the algorithm that takes several at once.
-    fn trace_batch(&self, images: &[BinaryImage], options: &TraceOptions) -> Result<Vec<Contours>>;
+    fn trace_batch(
+        &self,
+        images: &[BinaryImage],
+        options: &ContourOptions,
+    ) -> Result<Vec<Contours>>;
 
     fn trace_bands(&self, tracer: BandTracer, next: &mut NextBand<'_>) -> Result<StoredContours>;
 
-    fn trace_part(&self, band: Band<'_>, options: &TraceOptions) -> Result<ContourPart>;
+    fn trace_part(&self, band: Band<'_>, options: &ContourOptions) -> Result<ContourPart>;
 
     fn route(
         &self,
@@ -68,12 +71,7 @@ pub(super) trait DeviceJobs: Send + Sync {
         progress: &Progress<'_>,
     ) -> Result<Vec<Route>>;
 
-    fn distances(
-        &self,
-        grid: &RoutingGrid,
-        sources: &[Cell],
-        options: &DistanceOptions,
-    ) -> Result<Distances>;
+    fn distances(&self, grid: &RoutingGrid, sources: &[Cell]) -> Result<Distances>;
 }
 
 /// One or more GPUs: all of them label, and trace images in bands; the first one runs all other
@@ -140,7 +138,7 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
         &self,
         band: &BinaryImage,
         first_row: u32,
-        options: &LabelOptions,
+        options: &ComponentOptions,
     ) -> Result<LabelPart> {
         self.run(|| self.labeler.label_part_host(band, first_row, options))
     }
@@ -149,12 +147,12 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
         &self,
         band: &BinaryImage,
         numbers: &BandNumbers,
-        options: &LabelOptions,
+        connectivity: Connectivity,
     ) -> Result<Vec<u32>> {
-        self.run(|| self.labeler.label_band_host(band, numbers, options))
+        self.run(|| self.labeler.label_band_host(band, numbers, connectivity))
     }
 
-    fn label_workers(&self, options: &LabelOptions) -> Result<Workers> {
+    fn label_workers(&self, options: &ComponentOptions) -> Result<Workers> {
         // Workers need memory later, when nothing frees it.
         self.tracer.release_working_memory();
         workers_on(&self.all, options)
@@ -164,7 +162,11 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
         self.run(|| self.tracer.trace_host(image, options))
     }
 
-    fn trace_batch(&self, images: &[BinaryImage], options: &TraceOptions) -> Result<Vec<Contours>> {
+    fn trace_batch(
+        &self,
+        images: &[BinaryImage],
+        options: &ContourOptions,
+    ) -> Result<Vec<Contours>> {
         self.run(|| self.tracer.trace_host_batch(images, options))
     }
 
@@ -174,8 +176,8 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
         tracer.trace_on(&self.all, next)
     }
 
-    fn trace_part(&self, band: Band<'_>, options: &TraceOptions) -> Result<ContourPart> {
-        self.run(|| ContourPart::trace_on(&self.tracer, band, options))
+    fn trace_part(&self, band: Band<'_>, options: &ContourOptions) -> Result<ContourPart> {
+        self.run(|| self.tracer.trace_part(band, options))
     }
 
     fn route(
@@ -188,12 +190,7 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
         self.run(|| self.router.route_host(grid, nets, algorithm, progress))
     }
 
-    fn distances(
-        &self,
-        grid: &RoutingGrid,
-        sources: &[Cell],
-        options: &DistanceOptions,
-    ) -> Result<Distances> {
-        self.run(|| self.router.distances_host(grid, sources, options))
+    fn distances(&self, grid: &RoutingGrid, sources: &[Cell]) -> Result<Distances> {
+        self.run(|| self.router.distances_host(grid, sources))
     }
 }

@@ -7,7 +7,9 @@ use crate::image::BinaryImage;
 use crate::label::parts::{
     BandLabels, BandNumbers, BandSource, LabelNumber, LabelPart, Workers, is_wide,
 };
-use crate::label::{self, LabelAlgorithm, LabelOptions, LabelSummary, Labels};
+use crate::label::{
+    self, ComponentOptions, Connectivity, LabelAlgorithm, LabelOptions, LabelSummary, Labels,
+};
 
 impl Engine {
     /// The algorithm that [`label`](Self::label) uses for these options. On the processor, small
@@ -84,37 +86,31 @@ impl Engine {
             algorithm.check_runs_on(self.backend())?;
             return label::cpu::label_into(image, options, algorithm, &self.progress(), labels);
         }
-        let (found, summary) = self.label(image, options)?.into_parts();
+        let (found, summary) = self.label(image, options)?.into_labels_and_summary();
         labels.copy_from_slice(&found);
         Ok(summary)
     }
 
     /// Labels a band of an image, to be joined to the parts of the other bands; its first row is
-    /// the image's row `first_row`. This is [`label_part`](crate::label::parts::label_part) on any
-    /// device; of several GPUs, on the first. [`label_band`](Self::label_band) then returns the
+    /// the image's row `first_row`. This is [`LabelPart::label`] on any device; of several
+    /// GPUs, on the first. [`label_band`](Self::label_band) then returns the
     /// labels.
     ///
     /// # Errors
-    /// Those of `label_part`; [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of
-    /// another backend; by kernels, [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for a
+    /// Those of [`LabelPart::label`]; by kernels, [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for a
     /// band whose pixels 32 bits can't index, and `Error::Cuda` or
     /// [`Error::Emulator`](crate::Error::Emulator).
     pub fn label_part(
         &self,
         band: &BinaryImage,
         first_row: u32,
-        options: &LabelOptions,
+        options: &ComponentOptions,
     ) -> Result<LabelPart> {
-        if let Some(engine) = self.chosen(
-            || Job::label(band),
-            options.algorithm.map(LabelAlgorithm::backends),
-        ) {
+        if let Some(engine) = self.chosen(|| Job::label(band), None) {
             return engine.label_part(band, first_row, options);
         }
-        self.label_algorithm(options)
-            .check_runs_on(self.backend())?;
         match &self.device {
-            None => label::parts::label_part(band, first_row, options),
+            None => LabelPart::label(band, first_row, options),
             Some(device) => device.label_part(band, first_row, options),
         }
     }
@@ -123,17 +119,19 @@ impl Engine {
     /// must be that of the parts that `numbers` come from.
     ///
     /// ```
-    /// use trazar::label::parts::LabelPart;
-    /// use trazar::{BinaryImage, Engine, LabelOptions};
+    /// use trazar::label::{ComponentOptions, LabelPart};
+    /// use trazar::{BinaryImage, Engine};
     ///
     /// let bands = [BinaryImage::from_art("#.#")?, BinaryImage::from_art("..#\n#..")?];
     /// // On an NVIDIA GPU: `Engine::cuda()?`. Bands can be on different devices.
-    /// let (engine, options) = (Engine::cpu(), LabelOptions::default());
+    /// let (engine, options) = (Engine::cpu(), ComponentOptions::default());
     /// let upper = engine.label_part(&bands[0], 0, &options)?;
     /// let lower = engine.label_part(&bands[1], 1, &options)?;
-    /// let numbers = LabelPart::merge(upper, lower)?.finish()?.into_bands();
-    /// assert_eq!(engine.label_band::<u32>(&bands[0], &numbers[0], &options)?, [1, 0, 2]);
-    /// assert_eq!(engine.label_band::<u64>(&bands[1], &numbers[1], &options)?, [0, 0, 2, 3, 0, 0]);
+    /// let numbers = LabelPart::join(upper, lower)?.finish()?.into_bands();
+    /// let labels = engine.label_band::<u32>(&bands[0], &numbers[0], options.connectivity)?;
+    /// assert_eq!(labels, [1, 0, 2]);
+    /// let labels = engine.label_band::<u64>(&bands[1], &numbers[1], options.connectivity)?;
+    /// assert_eq!(labels, [0, 0, 2, 3, 0, 0]);
     /// # Ok::<(), trazar::Error>(())
     /// ```
     ///
@@ -146,24 +144,19 @@ impl Engine {
         &self,
         band: &BinaryImage,
         numbers: &BandNumbers,
-        options: &LabelOptions,
+        connectivity: Connectivity,
     ) -> Result<Vec<T>> {
         numbers.check_rows(band)?;
-        let options = options.statistics(false);
-        if let Some(engine) = self.chosen(
-            || Job::label(band),
-            options.algorithm.map(LabelAlgorithm::backends),
-        ) {
-            return engine.label_band(band, numbers, &options);
+        if let Some(engine) = self.chosen(|| Job::label(band), None) {
+            return engine.label_band(band, numbers, connectivity);
         }
         if is_wide::<T>() {
+            let options = LabelOptions::default().connectivity(connectivity);
             return numbers.relabel(&self.label(band, &options)?);
         }
-        self.label_algorithm(&options)
-            .check_runs_on(self.backend())?;
         let labels = match &self.device {
-            None => numbers.label_on_processor(band, &options, &self.progress())?,
-            Some(device) => device.label_band(band, numbers, &options)?,
+            None => numbers.label_on_processor(band, connectivity, &self.progress())?,
+            Some(device) => device.label_band(band, numbers, connectivity)?,
         };
         Ok(bytemuck::allocation::cast_vec(labels))
     }
@@ -180,7 +173,8 @@ impl Engine {
     ///
     /// ```
     /// use trazar::formats::{ImageBands, ReadOptions};
-    /// use trazar::{Engine, LabelOptions};
+    /// use trazar::Engine;
+    /// use trazar::label::ComponentOptions;
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("a.pbm");
@@ -188,7 +182,7 @@ impl Engine {
     /// let bands = ImageBands::open(&path, &ReadOptions::default())?;
     /// // On NVIDIA GPUs: `Engine::cuda()?`, or `Engine::cuda_all()?`.
     /// let engine = Engine::cpu();
-    /// let mut bands = engine.label_bands(bands, &LabelOptions::default(), 64 << 20)?;
+    /// let mut bands = engine.label_bands(bands, &ComponentOptions::default(), 64 << 20)?;
     /// assert_eq!(bands.count(), 2);
     /// let mut labels = Vec::new();
     /// while let Some(band) = bands.next_band::<u32>()? {
@@ -205,14 +199,11 @@ impl Engine {
     pub fn label_bands<S: BandSource>(
         &self,
         source: S,
-        options: &LabelOptions,
+        options: &ComponentOptions,
         memory: u64,
     ) -> Result<BandLabels<S>> {
         let pixels = u64::from(source.width()) * u64::from(source.height());
-        if let Some(engine) = self.chosen(
-            || Job::LabelBands { pixels },
-            options.algorithm.map(LabelAlgorithm::backends),
-        ) {
+        if let Some(engine) = self.chosen(|| Job::LabelBands { pixels }, None) {
             return engine.label_bands(source, options, memory);
         }
         let workers = self.label_workers(options)?;
@@ -224,19 +215,15 @@ impl Engine {
     /// the processor.
     ///
     /// # Errors
-    /// As [`label_bands`](Self::label_bands), for too little memory or an algorithm of another
-    /// device.
+    /// As [`label_bands`](Self::label_bands), for too little memory.
     pub fn label_bands_rows<S: BandSource>(
         &self,
         source: &S,
-        options: &LabelOptions,
+        options: &ComponentOptions,
         memory: u64,
     ) -> Result<u32> {
         let pixels = u64::from(source.width()) * u64::from(source.height());
-        if let Some(engine) = self.chosen(
-            || Job::LabelBands { pixels },
-            options.algorithm.map(LabelAlgorithm::backends),
-        ) {
+        if let Some(engine) = self.chosen(|| Job::LabelBands { pixels }, None) {
             return engine.label_bands_rows(source, options, memory);
         }
         let workers = self.label_workers(options)?;
@@ -244,9 +231,7 @@ impl Engine {
     }
 
     /// The workers that label bands on the engine's GPUs; `None` if the processor labels them.
-    pub(crate) fn label_workers(&self, options: &LabelOptions) -> Result<Option<Workers>> {
-        let algorithm = self.label_algorithm(options);
-        algorithm.check_runs_on(self.backend())?;
+    pub(crate) fn label_workers(&self, options: &ComponentOptions) -> Result<Option<Workers>> {
         let device = self.device.as_ref();
         device
             .map(|device| device.label_workers(options))

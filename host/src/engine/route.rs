@@ -1,12 +1,13 @@
 //! Routing.
 
 use super::Engine;
+use crate::backend::Backend;
 use crate::device_choice::Job;
 use crate::error::Result;
 use crate::geometry::Cell;
 use crate::route::{
-    self, DistanceOptions, Distances, Net, Route, RouteAlgorithm, RouteOptions, RoutingGrid,
-    TreeKind,
+    self, DistanceAlgorithm, DistanceOptions, Distances, Net, Route, RouteAlgorithm, RouteOptions,
+    RoutingGrid, TreeKind,
 };
 
 impl Engine {
@@ -75,6 +76,40 @@ impl Engine {
         Ok(routes.into_iter().next().unwrap_or_default())
     }
 
+    /// Joins the pins of each net by paths with the fewest edges, each the cheapest of those, by
+    /// breadth-first search on the processor. The trees are **not** those of
+    /// [`route`](Self::route), and cost more: a path with more edges is never taken, however much
+    /// cheaper it is.
+    ///
+    /// ```
+    /// use trazar::{Cell, Engine, Net, RouteOptions, RoutingGrid};
+    ///
+    /// // One expensive edge, or three of weight 1 around it.
+    /// let mut grid = RoutingGrid::uniform(2, 2, 1)?;
+    /// grid.set_right(Cell::at(0, 0), 90)?;
+    /// let nets = [Net::from_cells([Cell::at(0, 0), Cell::at(1, 0)])];
+    /// let engine = Engine::cpu();
+    /// assert_eq!(engine.route_fewest_edges(&grid, &nets)?[0].cost(), 90);
+    /// assert_eq!(engine.route(&grid, &nets, &RouteOptions::default())?[0].cost(), 3);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`](crate::Error::Unavailable) on a GPU or an emulator; otherwise those of
+    /// [`route`](Self::route).
+    pub fn route_fewest_edges(&self, grid: &RoutingGrid, nets: &[Net]) -> Result<Vec<Route>> {
+        const RUNS_ON: &[Backend] = &[Backend::Cpu];
+        if let Some(engine) = self.chosen(|| Job::route(grid, nets), Some(RUNS_ON)) {
+            return engine.route_fewest_edges(grid, nets);
+        }
+        let backend = self.backend();
+        let others = RouteAlgorithm::on(backend).iter().map(|other| other.name());
+        backend.check_runs("routing", "breadth-first", RUNS_ON, others)?;
+        let routes = route::cpu::route_fewest_edges(grid, nets, &self.progress())?;
+        self.progress().report(1, 1)?;
+        Ok(routes)
+    }
+
     /// The cost of the cheapest path to each cell of the grid from any of the cells `sources`.
     ///
     /// ```
@@ -91,8 +126,7 @@ impl Engine {
     /// # Errors
     /// - [`Error::PinOutside`](crate::Error::PinOutside) for a source that is not on the grid,
     ///   [`Error::PinWithoutCells`](crate::Error::PinWithoutCells) for no sources;
-    /// - [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another backend, and
-    ///   [`Error::InvalidOption`](crate::Error::InvalidOption) for one that gives no distances;
+    /// - [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another backend;
     /// - otherwise those of [`route`](Self::route).
     pub fn distances(
         &self,
@@ -107,12 +141,16 @@ impl Engine {
             searched: grid.cell_count().into(),
             pins: 1,
         };
-        if let Some(engine) = self.chosen(job, None) {
+        let backends = options.algorithm.map(DistanceAlgorithm::backends);
+        if let Some(engine) = self.chosen(job, backends) {
             return engine.distances(grid, sources, options);
         }
         match &self.device {
             None => route::cpu::distances(grid, sources, options),
-            Some(device) => device.distances(grid, sources, options),
+            Some(device) => {
+                options.algorithm_on(self.backend())?;
+                device.distances(grid, sources)
+            }
         }
     }
 }

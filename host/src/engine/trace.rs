@@ -10,7 +10,8 @@ use crate::error::Result;
 use crate::image::BinaryImage;
 use crate::progress::Progress;
 use crate::trace::{
-    self, Band, BandTracer, ContourPart, Contours, StoredContours, TraceAlgorithm, TraceOptions,
+    self, Band, BandTracer, ContourOptions, ContourPart, Contours, StoredContours, TraceAlgorithm,
+    TraceOptions,
 };
 
 impl Engine {
@@ -32,7 +33,7 @@ impl Engine {
     ///   [`DeviceTracer::trace`](crate::DeviceTracer::trace) takes, and `Error::Cuda` or
     ///   [`Error::Emulator`](crate::Error::Emulator).
     pub fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours> {
-        options.validate()?;
+        options.contours.validate()?;
         if let Some(engine) = self.chosen(
             || Job::trace(image),
             options.algorithm.map(TraceAlgorithm::backends),
@@ -42,7 +43,7 @@ impl Engine {
         let algorithm = self.trace_algorithm(options);
         algorithm.check_runs_on(self.backend())?;
         let Some(device) = &self.device else {
-            return trace::cpu::trace(image, options, algorithm, &self.progress());
+            return trace::cpu::trace(image, &options.contours, algorithm, &self.progress());
         };
         let contours = device.trace(image, options)?;
         self.progress().report(1, 1)?;
@@ -70,7 +71,7 @@ impl Engine {
         images: &[BinaryImage],
         options: &TraceOptions,
     ) -> Result<Vec<Contours>> {
-        options.validate()?;
+        options.contours.validate()?;
         if let Some(engine) = self.chosen(
             || Job::traces(images),
             options.algorithm.map(TraceAlgorithm::backends),
@@ -87,8 +88,12 @@ impl Engine {
             // An image counts as progress only when it is done.
             let report = |_| progress.flow(done.load(Relaxed), total);
             let trace = |image| {
-                let contours =
-                    trace::cpu::trace(image, options, algorithm, &Progress(Some(&report)));
+                let contours = trace::cpu::trace(
+                    image,
+                    &options.contours,
+                    algorithm,
+                    &Progress(Some(&report)),
+                );
                 done.fetch_add(1, Relaxed);
                 contours
             };
@@ -106,7 +111,7 @@ impl Engine {
             let (batch, rest) = left.split_at(count);
             contours.extend(match batch {
                 [image] => vec![device.trace(image, options)?],
-                images => device.trace_batch(images, options)?,
+                images => device.trace_batch(images, &options.contours)?,
             });
             left = rest;
             progress.report(contours.len() as u64, total)?;
@@ -117,12 +122,12 @@ impl Engine {
     /// Traces an image that comes in bands, by [`BandTracer::trace`] or [`BandTracer::trace_on`].
     ///
     /// ```
-    /// use trazar::trace::BandTracer;
-    /// use trazar::{BinaryImage, Engine, TraceOptions};
+    /// use trazar::trace::{BandTracer, ContourOptions};
+    /// use trazar::{BinaryImage, Engine};
     ///
     /// let mut bands = [".####.\n.#..#.\n", ".#..#.\n.####.\n"].into_iter();
     /// let next = || bands.next().map(BinaryImage::from_art).transpose();
-    /// let tracer = BandTracer::in_memory(&TraceOptions::default())?;
+    /// let tracer = BandTracer::in_memory(&ContourOptions::default())?;
     /// let contours = Engine::cpu().trace_bands(tracer, next)?.into_contours()?;
     /// assert_eq!(contours.len(), 2);
     /// # Ok::<(), trazar::Error>(())
@@ -146,16 +151,16 @@ impl Engine {
     }
 
     /// Traces a band of an image, to be joined to the parts of the other bands: by
-    /// [`ContourPart::trace`], or on the first GPU by [`ContourPart::trace_on`].
+    /// [`ContourPart::trace`], or on the first GPU by [`DeviceTracer::trace_part`](crate::DeviceTracer::trace_part).
     ///
     /// ```
-    /// use trazar::trace::{Band, ContourPart};
-    /// use trazar::{BinaryImage, Engine, TraceOptions};
+    /// use trazar::trace::{Band, ContourOptions, ContourPart};
+    /// use trazar::{BinaryImage, Engine};
     ///
     /// let bands = [".##.\n.#..\n", ".##.\n"].map(BinaryImage::from_art);
     /// let [upper, lower] = bands;
     /// let (upper, lower) = (upper?, lower?);
-    /// let (engine, options) = (Engine::cpu(), TraceOptions::default());
+    /// let (engine, options) = (Engine::cpu(), ContourOptions::default());
     /// let above = engine.trace_part(Band::new(&upper, 0).with_below(lower.row(0)), &options)?;
     /// let below = engine.trace_part(Band::new(&lower, 2).with_above(upper.row(1)), &options)?;
     /// assert_eq!(ContourPart::join(above, below)?.finish()?.len(), 1);
@@ -164,7 +169,7 @@ impl Engine {
     ///
     /// # Errors
     /// Those of these functions.
-    pub fn trace_part(&self, band: Band<'_>, options: &TraceOptions) -> Result<ContourPart> {
+    pub fn trace_part(&self, band: Band<'_>, options: &ContourOptions) -> Result<ContourPart> {
         if let Some(engine) = self.chosen(
             || Job::TraceBands {
                 pixels: u64::from(band.width()) * band.rows().len() as u64,

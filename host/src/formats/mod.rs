@@ -3,29 +3,29 @@
 //! | direction | format | function |
 //! |---|---|---|
 //! | in | PNG, PBM/PGM/PPM/PAM, BMP, TIFF, `.npy` | [`read_image`]; band by band, [`ImageBands`] |
-//! | out, contours | JSON | [`write_json`] |
-//! | | SVG | [`write_svg`] |
-//! | | GeoJSON | [`write_geojson`], [`write_geojson_lines`] |
-//! | | GDSII | [`write_gds`] |
-//! | | PNG, drawn over the image | [`write_overlay`] |
+//! | out, contours | JSON | [`write_contours_json`] |
+//! | | SVG | [`write_contours_svg`] |
+//! | | GeoJSON | [`write_contours_geojson`], [`write_contours_geojson_lines`] |
+//! | | GDSII | [`write_contours_gds`] |
+//! | | PNG, drawn over the image | [`write_overlay_png`] |
 //! | out, labels | `.npy` | [`write_labels_npy`] |
 //! | | PNG, one colour per component | [`write_labels_png`] |
-//! | | CSV, statistics | [`write_statistics`] |
-//! | out, labels band by band | `.npy` | [`write_label_band_npy`] |
-//! | | CSV, statistics | [`write_band_statistics`] |
+//! | | CSV, statistics | [`write_statistics_csv`] |
+//! | out, labels band by band | `.npy` | [`write_band_labels_npy`] |
+//! | | CSV, statistics | [`write_band_statistics_csv`] |
 //! | out, images | PNG | [`write_image_png`] |
 //! | | PBM | [`write_image_pbm`] |
 //! | | `.npy` | [`write_image_npy`] |
 //! | in, grids and nets | text | [`read_case`] |
 //! | | `.npy`, and text for the pins | [`read_weights`], [`read_pins`] |
-//! | out, grids and nets | text | [`write_case`] |
-//! | out, trees | text | [`write_route_text`] |
-//! | | JSON | [`write_route_json`] |
-//! | | SVG | [`write_route_svg`] |
-//! | | PNG | [`write_route_png`] |
+//! | out, grids and nets | text | [`write_case_text`] |
+//! | out, trees | text | [`write_routes_text`] |
+//! | | JSON | [`write_routes_json`] |
+//! | | SVG | [`write_routes_svg`] |
+//! | | PNG | [`write_routes_png`] |
 //!
 //! Writers take any [`std::io::Write`], buffer their output themselves, and stream results instead
-//! of building them in memory; only [`write_gds`] copies the points of a component that it has to
+//! of building them in memory; only [`write_contours_gds`] copies the points of a component that it has to
 //! divide. An [`Output`] is a file that appears complete or not at all. [`report_reading`] reports
 //! the progress of reading. [`remove_temporaries`] is for programs that handle the signals that end
 //! them.
@@ -52,21 +52,22 @@ mod test_file;
 mod text;
 
 pub use self::contours::{
-    GdsOptions, write_gds, write_geojson, write_geojson_lines, write_json, write_overlay, write_svg,
+    GdsOptions, write_contours_gds, write_contours_geojson, write_contours_geojson_lines,
+    write_contours_json, write_contours_svg, write_overlay_png,
 };
 pub use self::image::{
     GreyImage, ImageBands, Note, ReadImage, ReadOptions, SampleKind, read_image, write_image_npy,
     write_image_pbm, write_image_png,
 };
 pub use self::labels::{
-    write_band_statistics, write_label_band_npy, write_labels_npy, write_labels_png,
-    write_statistics,
+    write_band_labels_npy, write_band_statistics_csv, write_labels_npy, write_labels_png,
+    write_statistics_csv,
 };
 pub use self::output::Output;
 pub use self::progress::report_reading;
 pub use self::route::{
-    read_case, read_pins, read_weights, write_case, write_route_json, write_route_png,
-    write_route_svg, write_route_text,
+    read_case, read_pins, read_weights, write_case_text, write_routes_json, write_routes_png,
+    write_routes_svg, write_routes_text,
 };
 #[cfg(unix)]
 pub use self::temporaries::remove_temporaries;

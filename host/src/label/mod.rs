@@ -11,7 +11,7 @@
 mod convert;
 pub(crate) mod cpu;
 pub(crate) mod gpu;
-pub mod parts;
+pub(crate) mod parts;
 
 use glam::DVec2;
 #[doc(inline)]
@@ -19,6 +19,10 @@ pub use trazar_kernels::label::Connectivity;
 
 pub(crate) use gpu::label_host;
 pub use gpu::{DeviceLabeler, DeviceLabels, MultiLabeler, MultiLabels, PartLabels};
+pub use parts::{
+    BandLabels, BandNumbers, BandSource, LabelNumber, LabelPart, LabelTable, LabelledBand,
+    components_from_bytes, components_to_bytes,
+};
 
 use crate::backend::Backend;
 use crate::error::Result;
@@ -71,30 +75,68 @@ impl LabelAlgorithm {
     }
 }
 
-/// How to label.
+/// What components to find. The result depends on these options alone, however and in whatever
+/// parts an image is labelled.
+///
+/// ```
+/// use trazar::label::{ComponentOptions, LabelPart};
+///
+/// let image = trazar::BinaryImage::from_art("##.#")?;
+/// let options = ComponentOptions::default().statistics(true);
+/// let table = LabelPart::label(&image, 0, &options)?.finish()?;
+/// assert_eq!(table.count(), 2);
+/// # Ok::<(), trazar::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct ComponentOptions {
+    /// Which neighbouring pixels belong together.
+    pub connectivity: Connectivity,
+    /// Whether to compute each component's area, bounding box and centroid.
+    pub statistics: bool,
+}
+
+setters! {
+    ComponentOptions {
+        connectivity: Connectivity,
+        statistics: bool,
+    }
+}
+
+/// What to label and how.
 ///
 /// ```
 /// use trazar::{Connectivity, LabelOptions};
 ///
 /// let options = LabelOptions::default().connectivity(Connectivity::Four).statistics(true);
-/// assert!(options.statistics && options.algorithm.is_none());
+/// assert!(options.components.statistics && options.algorithm.is_none());
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct LabelOptions {
-    /// Which neighbouring pixels belong together.
-    pub connectivity: Connectivity,
-    /// Whether to compute each component's area, bounding box and centroid.
-    pub statistics: bool,
+    /// What components to find.
+    pub components: ComponentOptions,
     /// The algorithm; `None` leaves the choice to the engine.
     pub algorithm: Option<LabelAlgorithm>,
 }
 
 setters! {
     LabelOptions {
+        components: ComponentOptions,
+        algorithm: impl Into<Option<LabelAlgorithm>>,
+    }
+}
+
+setters! {
+    LabelOptions.components {
         connectivity: Connectivity,
         statistics: bool,
-        algorithm: impl Into<Option<LabelAlgorithm>>,
+    }
+}
+
+impl From<ComponentOptions> for LabelOptions {
+    fn from(components: ComponentOptions) -> Self {
+        Self::default().components(components)
     }
 }
 
@@ -125,7 +167,7 @@ pub struct LabelSummary {
     /// The number of components.
     pub count: u32,
     /// The measures of the components: element `i` is label `i + 1`. `None` without the option
-    /// [`statistics`](field@LabelOptions::statistics).
+    /// [`statistics`](field@ComponentOptions::statistics).
     pub components: Option<Vec<Component>>,
 }
 
@@ -181,7 +223,7 @@ impl Labels {
     }
 
     /// The labels, row by row, and the summary.
-    pub fn into_parts(self) -> (Vec<u32>, LabelSummary) {
+    pub fn into_labels_and_summary(self) -> (Vec<u32>, LabelSummary) {
         let summary = LabelSummary {
             count: self.count,
             components: self.components,
@@ -204,7 +246,7 @@ impl Labels {
     }
 
     /// The measures of the components: element `i` is label `i + 1`. `None` without the option
-    /// [`statistics`](field@LabelOptions::statistics).
+    /// [`statistics`](field@ComponentOptions::statistics).
     pub fn components(&self) -> Option<&[Component]> {
         self.components.as_deref()
     }

@@ -23,7 +23,7 @@
 //! pins are joined. A path costs the sum of the weights of its edges. The tree of two pins is
 //! optimal; that of more pins costs at most twice the optimum.
 //!
-//! All exact algorithms give the same tree, cell by cell, on every backend and in every run. Ties
+//! All algorithms give the same tree, cell by cell, on every backend and in every run. Ties
 //! are decided as follows:
 //!
 //! - among pins at the same distance: the one with the smallest index, and its first nearest cell;
@@ -61,10 +61,10 @@ pub use net::{Net, Pin};
 pub use tree::{Connection, Fallback, FieldUse, Route};
 
 use crate::backend::Backend;
-use crate::error::{Error, OptionProblem, Result};
+use crate::error::Result;
 use crate::options::{names, setters};
 
-/// The ways to route. All but [`Bfs`](Self::Bfs) give the same trees.
+/// The ways to route. All give the same trees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RouteAlgorithm {
@@ -75,9 +75,6 @@ pub enum RouteAlgorithm {
     Sweep,
     /// As [`Sweep`](Self::Sweep), on all threads (`omp` in the report).
     SweepParallel,
-    /// Breadth-first search, as in the report: **not exact**. Among the paths with the fewest edges
-    /// it takes the cheapest, however much cheaper a longer one is.
-    Bfs,
     /// Sweeps by kernels, each line in rounds of doubled groups (`cuda` in the report).
     DivideConquer,
     /// Sweeps by kernels, each line by a prefix sum and a prefix minimum (described in the report,
@@ -98,7 +95,6 @@ names! { RouteAlgorithm, "algorithm" {
     Dijkstra => "dijkstra",
     Sweep => "sweep",
     SweepParallel => "sweep-parallel",
-    Bfs => "bfs",
     DivideConquer => "divide-conquer",
     Prefix => "prefix",
     PrefixFused => "prefix-fused",
@@ -107,15 +103,10 @@ names! { RouteAlgorithm, "algorithm" {
 } }
 
 impl RouteAlgorithm {
-    /// Whether it finds shortest paths.
-    pub fn is_exact(self) -> bool {
-        self != Self::Bfs
-    }
-
     /// The backends that run it.
     pub fn backends(self) -> &'static [Backend] {
         match self {
-            Self::Dijkstra | Self::Sweep | Self::SweepParallel | Self::Bfs => &[Backend::Cpu],
+            Self::Dijkstra | Self::Sweep | Self::SweepParallel => &[Backend::Cpu],
             Self::DivideConquer | Self::Prefix | Self::PrefixFused | Self::Tiles | Self::Fields => {
                 &[Backend::Cuda, Backend::Emulator]
             }
@@ -126,7 +117,7 @@ impl RouteAlgorithm {
     /// chooses.
     pub fn on(backend: Backend) -> &'static [Self] {
         match backend {
-            Backend::Cpu => &[Self::Dijkstra, Self::Sweep, Self::SweepParallel, Self::Bfs],
+            Backend::Cpu => &[Self::Dijkstra, Self::Sweep, Self::SweepParallel],
             Backend::Cuda | Backend::Emulator => &[
                 Self::Fields,
                 Self::Tiles,
@@ -166,20 +157,63 @@ impl Distances {
     }
 }
 
+/// The ways to compute [distances](crate::Engine::distances). All give the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DistanceAlgorithm {
+    /// As [`RouteAlgorithm::Dijkstra`].
+    Dijkstra,
+    /// As [`RouteAlgorithm::Sweep`].
+    Sweep,
+    /// As [`RouteAlgorithm::SweepParallel`].
+    SweepParallel,
+    /// As [`RouteAlgorithm::Tiles`].
+    Tiles,
+}
+
+names! { DistanceAlgorithm, "algorithm" {
+    Dijkstra => "dijkstra",
+    Sweep => "sweep",
+    SweepParallel => "sweep-parallel",
+    Tiles => "tiles",
+} }
+
+impl DistanceAlgorithm {
+    /// The backends that run it.
+    pub fn backends(self) -> &'static [Backend] {
+        match self {
+            Self::Dijkstra | Self::Sweep | Self::SweepParallel => &[Backend::Cpu],
+            Self::Tiles => &[Backend::Cuda, Backend::Emulator],
+        }
+    }
+
+    /// The algorithms that run on `backend`, first the one that an [`Engine`](crate::Engine)
+    /// chooses.
+    pub fn on(backend: Backend) -> &'static [Self] {
+        match backend {
+            Backend::Cpu => &[Self::Dijkstra, Self::Sweep, Self::SweepParallel],
+            Backend::Cuda | Backend::Emulator => &[Self::Tiles],
+        }
+    }
+
+    /// Refuses a backend that does not run it.
+    fn check_runs_on(self, backend: Backend) -> Result<()> {
+        let others = Self::on(backend).iter().map(|other| other.name());
+        backend.check_runs("distance", self.name(), self.backends(), others)
+    }
+}
+
 /// How to compute distances.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct DistanceOptions {
-    /// How to compute them; `None` leaves the choice to the engine. On the processor, one of
-    /// [`Dijkstra`](RouteAlgorithm::Dijkstra), [`Sweep`](RouteAlgorithm::Sweep) and
-    /// [`SweepParallel`](RouteAlgorithm::SweepParallel); elsewhere
-    /// [`Tiles`](RouteAlgorithm::Tiles).
-    pub algorithm: Option<RouteAlgorithm>,
+    /// How to compute them; `None` leaves the choice to the engine.
+    pub algorithm: Option<DistanceAlgorithm>,
 }
 
 setters! {
     DistanceOptions {
-        algorithm: impl Into<Option<RouteAlgorithm>>,
+        algorithm: impl Into<Option<DistanceAlgorithm>>,
     }
 }
 
@@ -187,35 +221,11 @@ impl DistanceOptions {
     /// The algorithm to use on `backend`.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] for an algorithm of another backend, [`Error::InvalidOption`] for one
-    /// that does not compute distances.
-    pub(crate) fn algorithm_on(&self, backend: Backend) -> Result<RouteAlgorithm> {
-        let all: &[_] = match backend {
-            Backend::Cpu => &[
-                RouteAlgorithm::Dijkstra,
-                RouteAlgorithm::Sweep,
-                RouteAlgorithm::SweepParallel,
-            ],
-            Backend::Cuda | Backend::Emulator => &[RouteAlgorithm::Tiles],
-        };
-        let Some(algorithm) = self.algorithm else {
-            return Ok(all[0]);
-        };
+    /// [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another backend.
+    pub(crate) fn algorithm_on(&self, backend: Backend) -> Result<DistanceAlgorithm> {
+        let algorithm = self.algorithm.unwrap_or(DistanceAlgorithm::on(backend)[0]);
         algorithm.check_runs_on(backend)?;
-        if all.contains(&algorithm) {
-            return Ok(algorithm);
-        }
-        let names: Vec<_> = all.iter().map(|algorithm| algorithm.name()).collect();
-        Err(Error::option(
-            "algorithm",
-            OptionProblem::Conflict,
-            format!(
-                "the algorithm `{}` does not compute distances: on the device {}, take {}",
-                algorithm.name(),
-                backend.name(),
-                names.join(" or ")
-            ),
-        ))
+        Ok(algorithm)
     }
 }
 
@@ -270,5 +280,37 @@ impl RouteOptions {
     /// The algorithm to use on `backend`.
     pub(crate) fn algorithm_on(&self, backend: Backend) -> RouteAlgorithm {
         self.algorithm.unwrap_or(RouteAlgorithm::on(backend)[0])
+    }
+}
+
+/// The ways to route that a [`DeviceRouter`] has, on grids that stay in a GPU's memory. Both give the
+/// same trees.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DeviceRouteAlgorithm {
+    /// As [`RouteAlgorithm::Fields`].
+    #[default]
+    Fields,
+    /// As [`RouteAlgorithm::Tiles`].
+    Tiles,
+}
+
+names! { DeviceRouteAlgorithm, "algorithm" {
+    Fields => "fields",
+    Tiles => "tiles",
+} }
+
+/// How a [`DeviceRouter`] routes. It makes [nearest](TreeKind::Nearest) trees without a cost of
+/// turns: an [`Engine`](crate::Engine) does the rest on the processor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct DeviceRouteOptions {
+    /// How to compute the trees.
+    pub algorithm: DeviceRouteAlgorithm,
+}
+
+setters! {
+    DeviceRouteOptions {
+        algorithm: DeviceRouteAlgorithm,
     }
 }

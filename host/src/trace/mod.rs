@@ -121,7 +121,7 @@ pub enum TraceAlgorithm {
     /// In rectangles of the image on all threads; the rectangles are then joined pairwise
     /// (Garcia-Molla, Alonso-Jordá and García-Laguía, "Parallel border tracking in binary images
     /// using GPUs", 2022).
-    Tiles,
+    Tiles(TileCounts),
     /// On all threads or by kernels: the steps of borders joined by union-find, then all borders
     /// followed at once (after Yin et al., "G-Contour: GPU Accelerated Contour Tracing For
     /// Large-Scale Layouts", 2025).
@@ -131,7 +131,7 @@ pub enum TraceAlgorithm {
 names! { TraceAlgorithm, "algorithm" {
     Suzuki => "suzuki",
     Fragments => "fragments",
-    Tiles => "tiles",
+    Tiles(TileCounts::BY_SIZE) => "tiles",
     Components => "components",
 } }
 
@@ -140,7 +140,7 @@ impl TraceAlgorithm {
     pub fn backends(self) -> &'static [Backend] {
         match self {
             Self::Suzuki => &[Backend::Cpu],
-            Self::Fragments | Self::Tiles | Self::Components => {
+            Self::Fragments | Self::Tiles(_) | Self::Components => {
                 &[Backend::Cpu, Backend::Cuda, Backend::Emulator]
             }
         }
@@ -149,9 +149,10 @@ impl TraceAlgorithm {
     /// The algorithms that run on `backend`, first the one that an [`Engine`](crate::Engine)
     /// chooses.
     pub fn on(backend: Backend) -> &'static [Self] {
+        const TILES: TraceAlgorithm = TraceAlgorithm::Tiles(TileCounts::BY_SIZE);
         match backend {
-            Backend::Cpu => &[Self::Fragments, Self::Suzuki, Self::Tiles, Self::Components],
-            Backend::Cuda | Backend::Emulator => &[Self::Fragments, Self::Components, Self::Tiles],
+            Backend::Cpu => &[Self::Fragments, Self::Suzuki, TILES, Self::Components],
+            Backend::Cuda | Backend::Emulator => &[Self::Fragments, Self::Components, TILES],
         }
     }
 
@@ -162,51 +163,107 @@ impl TraceAlgorithm {
     }
 }
 
-/// What to trace and how.
+/// The number of rectangles along x and along y for [`TraceAlgorithm::Tiles`].
 ///
 /// ```
-/// use trazar::{Approximation, Geometry, TraceOptions};
+/// use trazar::TraceAlgorithm;
+/// use trazar::trace::TileCounts;
 ///
-/// let options = TraceOptions::default().geometry(Geometry::Edges);
-/// assert_eq!(options.approximation, Approximation::Simple);
+/// let algorithm = TraceAlgorithm::Tiles(TileCounts::new(8, 4)?);
+/// assert_ne!(algorithm, TraceAlgorithm::Tiles(TileCounts::BY_SIZE));
+/// assert!(TileCounts::new(8, 3).is_err());
+/// # Ok::<(), trazar::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct TileCounts(Option<(u32, u32)>);
+
+impl TileCounts {
+    /// As many as suit the size of the image.
+    pub const BY_SIZE: Self = Self(None);
+
+    /// `columns` rectangles along x and `rows` along y. An image must have at least as many pixels
+    /// along each side.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] for a number that is not a power of two.
+    pub fn new(columns: u32, rows: u32) -> Result<Self> {
+        if columns.is_power_of_two() && rows.is_power_of_two() {
+            return Ok(Self(Some((columns, rows))));
+        }
+        Err(Error::option(
+            "tiles",
+            OptionProblem::Malformed,
+            format!("{columns} × {rows} tiles: both numbers must be powers of two"),
+        ))
+    }
+
+    /// The numbers along x and along y; `None` if they depend on the size of the image.
+    pub fn get(self) -> Option<(u32, u32)> {
+        self.0
+    }
+
+    /// The numbers for an image: the given ones, or the largest powers of two for which rectangles
+    /// have at least `default_side` pixels along each side, or 1.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] for more rectangles along a side than there are pixels.
+    fn for_image(self, width: u32, height: u32, default_side: u32) -> Result<(u32, u32)> {
+        let Some((columns, rows)) = self.0 else {
+            let along = |side: u32| 1 << (side / default_side).max(1).ilog2();
+            return Ok((along(width), along(height)));
+        };
+        if columns > width || rows > height {
+            return Err(Error::option(
+                "tiles",
+                OptionProblem::OutOfRange,
+                format!(
+                    "{columns} × {rows} tiles are more than an image of {width} × {height} pixels \
+                     has along a side"
+                ),
+            ));
+        }
+        Ok((columns, rows))
+    }
+}
+
+/// What contours to make. The result depends on these options alone, however and in whatever parts
+/// an image is traced.
+///
+/// ```
+/// use trazar::Geometry;
+/// use trazar::trace::{Band, ContourOptions, ContourPart};
+///
+/// let image = trazar::BinaryImage::from_art("##.#")?;
+/// let options = ContourOptions::default().geometry(Geometry::Edges);
+/// let part = ContourPart::trace(Band::new(&image, 0), &options)?;
+/// assert_eq!(part.finish()?.len(), 2);
+/// # Ok::<(), trazar::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub struct TraceOptions {
+pub struct ContourOptions {
     /// Which borders to keep.
     pub retrieval: Retrieval,
     /// Which of their points to keep.
     pub approximation: Approximation,
     /// What the points are.
     pub geometry: Geometry,
-    /// How to compute it; `None` leaves the choice to the engine: the first of those
-    /// [on](TraceAlgorithm::on) its backend, or [`TraceAlgorithm::Tiles`] if there are
-    /// [`tiles`](field@Self::tiles). On the processor that is [`TraceAlgorithm::Fragments`], for
-    /// any number of threads and any size: a small image is one strip, followed on the calling
-    /// thread.
-    pub algorithm: Option<TraceAlgorithm>,
-    /// For [`TraceAlgorithm::Tiles`]: the number of rectangles along x and along y, each a power
-    /// of two and at most the number of pixels; `None` chooses by the size of the image.
-    pub tiles: Option<(u32, u32)>,
 }
 
 setters! {
-    TraceOptions {
+    ContourOptions {
         retrieval: Retrieval,
         approximation: Approximation,
         geometry: Geometry,
-        algorithm: impl Into<Option<TraceAlgorithm>>,
-        tiles: impl Into<Option<(u32, u32)>>,
     }
 }
 
-impl TraceOptions {
+impl ContourOptions {
     /// Whether the options go together.
     ///
     /// # Errors
     /// [`Error::InvalidOption`] for a Teh-Chin approximation of [`Geometry::Edges`], whose polygons
-    /// are exact or nothing; for [`tiles`](field@Self::tiles) that are not powers of two, or with
-    /// another algorithm than [`TraceAlgorithm::Tiles`].
+    /// are exact or nothing.
     pub fn validate(&self) -> Result<()> {
         if self.geometry == Geometry::Edges
             && matches!(
@@ -220,62 +277,54 @@ impl TraceOptions {
                 "the Teh-Chin approximations are for centers: with edges use none or simple",
             ));
         }
-        let Some((columns, rows)) = self.tiles else {
-            return Ok(());
-        };
-        if !columns.is_power_of_two() || !rows.is_power_of_two() {
-            return Err(Error::option(
-                "tiles",
-                OptionProblem::Malformed,
-                format!("{columns} × {rows} tiles: both numbers must be powers of two"),
-            ));
-        }
-        match self.algorithm {
-            None | Some(TraceAlgorithm::Tiles) => Ok(()),
-            Some(other) => Err(Error::option(
-                "tiles",
-                OptionProblem::Conflict,
-                format!(
-                    "a number of tiles is for the algorithm tiles, not for {}",
-                    other.name()
-                ),
-            )),
-        }
-    }
-
-    /// The algorithm to use on `backend`.
-    pub(crate) fn algorithm_on(&self, backend: Backend) -> TraceAlgorithm {
-        self.algorithm.unwrap_or(match self.tiles {
-            None => TraceAlgorithm::on(backend)[0],
-            Some(_) => TraceAlgorithm::Tiles,
-        })
+        Ok(())
     }
 }
 
-/// The number of rectangles along x and y for an image: `tiles` if given, else the largest powers
-/// of two for which rectangles have at least `default_side` pixels along each side, or 1.
+/// What to trace and how.
 ///
-/// # Errors
-/// [`Error::InvalidOption`] for more rectangles along a side than there are pixels.
-fn tiles_of(
-    width: u32,
-    height: u32,
-    tiles: Option<(u32, u32)>,
-    default_side: u32,
-) -> Result<(u32, u32)> {
-    let Some((columns, rows)) = tiles else {
-        let along = |side: u32| 1 << (side / default_side).max(1).ilog2();
-        return Ok((along(width), along(height)));
-    };
-    if columns > width || rows > height {
-        return Err(Error::option(
-            "tiles",
-            OptionProblem::OutOfRange,
-            format!(
-                "{columns} × {rows} tiles are more than an image of {width} × {height} pixels has \
-                 along a side"
-            ),
-        ));
+/// ```
+/// use trazar::{Approximation, Geometry, TraceOptions};
+///
+/// let options = TraceOptions::default().geometry(Geometry::Edges);
+/// assert_eq!(options.contours.approximation, Approximation::Simple);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct TraceOptions {
+    /// What contours to make.
+    pub contours: ContourOptions,
+    /// How to compute them; `None` leaves the choice to the engine: the first of those
+    /// [on](TraceAlgorithm::on) its backend. On the processor that is
+    /// [`TraceAlgorithm::Fragments`], for any number of threads and any size: a small image is one
+    /// strip, followed on the calling thread.
+    pub algorithm: Option<TraceAlgorithm>,
+}
+
+setters! {
+    TraceOptions {
+        contours: ContourOptions,
+        algorithm: impl Into<Option<TraceAlgorithm>>,
     }
-    Ok((columns, rows))
+}
+
+setters! {
+    TraceOptions.contours {
+        retrieval: Retrieval,
+        approximation: Approximation,
+        geometry: Geometry,
+    }
+}
+
+impl From<ContourOptions> for TraceOptions {
+    fn from(contours: ContourOptions) -> Self {
+        Self::default().contours(contours)
+    }
+}
+
+impl TraceOptions {
+    /// The algorithm to use on `backend`.
+    pub(crate) fn algorithm_on(&self, backend: Backend) -> TraceAlgorithm {
+        self.algorithm.unwrap_or(TraceAlgorithm::on(backend)[0])
+    }
 }

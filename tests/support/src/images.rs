@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use trazar::BinaryImage;
 use trazar::generate::Pattern;
-use trazar::label::parts::BandSource;
+use trazar::label::BandSource;
 
 /// Sides up to `largest`, often near those of words, warps and tiles.
 pub fn side(largest: u32) -> impl Strategy<Value = u32> {

@@ -177,7 +177,7 @@ impl GdsOptions {
 /// [`Error::Unwritable`] for contours along pixel centers, for holes without a hierarchy
 /// ([`Retrieval::List`](crate::Retrieval::List)), and for coordinates that do not fit 32 bits;
 /// [`Error::InvalidOption`]; [`Error::Write`].
-pub fn write_gds(
+pub fn write_contours_gds(
     contours: &impl ContourSource,
     options: &GdsOptions,
     out: impl Write,
@@ -349,7 +349,7 @@ mod tests {
         let options = TraceOptions::default().geometry(Geometry::Edges);
         let contours = Engine::cpu().trace(&image, &options).unwrap();
         let mut stream = Vec::new();
-        write_gds(&contours, &GdsOptions::default(), &mut stream).unwrap();
+        write_contours_gds(&contours, &GdsOptions::default(), &mut stream).unwrap();
         let date = [0x07, 0xb2, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0];
         let both = date.repeat(2);
         // Of the library, and of the structure.
@@ -373,7 +373,7 @@ mod tests {
                 ..GdsOptions::default()
             };
             let mut stream = Vec::new();
-            write_gds(&contours, &options, &mut stream).unwrap();
+            write_contours_gds(&contours, &options, &mut stream).unwrap();
             let rings = boundaries(&stream);
             assert!(rings.iter().all(|r| r.len() <= usize::from(max_vertices)));
             let area: i128 = rings
@@ -413,7 +413,7 @@ mod tests {
                 max_vertices,
                 ..GdsOptions::default()
             };
-            let refused = write_gds(&contours, &options, Vec::new());
+            let refused = write_contours_gds(&contours, &options, Vec::new());
             assert!(matches!(refused, Err(Error::InvalidOption(_))));
         }
     }

@@ -29,7 +29,7 @@ use crate::{BorderKind, Result};
 ///
 /// # Errors
 /// [`Error::Write`](crate::Error::Write).
-pub fn write_geojson(contours: &impl ContourSource, out: impl Write) -> Result<()> {
+pub fn write_contours_geojson(contours: &impl ContourSource, out: impl Write) -> Result<()> {
     let mut text = Text::new(out)?;
     text.put("{ \"type\": \"FeatureCollection\", \"features\": [");
     write_features(contours, 0..contours.len(), &mut text, ["", ",", ""])?;
@@ -37,30 +37,30 @@ pub fn write_geojson(contours: &impl ContourSource, out: impl Write) -> Result<(
     text.finish()
 }
 
-/// Writes GeoJSON features one per line, as [`write_geojson`] writes them in a collection: those of
+/// Writes GeoJSON features one per line, as [`write_contours_geojson`] writes them in a collection: those of
 /// the contours with an index in `indices`. Several files, or processes, can thus have a share
 /// each.
 ///
 /// A hole is written with its outer border, whatever its own index.
 ///
 /// # Errors
-/// As [`write_geojson`].
+/// As [`write_contours_geojson`].
 ///
 /// # Panics
 /// If there are not that many contours.
 ///
 /// ```
-/// use trazar::formats::write_geojson_lines;
+/// use trazar::formats::write_contours_geojson_lines;
 /// use trazar::{BinaryImage, Engine, TraceOptions};
 ///
 /// let image = BinaryImage::from_art("#.#\n#.#")?;
 /// let contours = Engine::cpu().trace(&image, &TraceOptions::default())?;
 /// let mut lines = Vec::new();
-/// write_geojson_lines(&contours, 1..2, &mut lines)?;
+/// write_contours_geojson_lines(&contours, 1..2, &mut lines)?;
 /// assert!(lines.starts_with(b"{\"type\":\"Feature\",") && lines.ends_with(b"}\n"));
 /// # Ok::<(), trazar::Error>(())
 /// ```
-pub fn write_geojson_lines(
+pub fn write_contours_geojson_lines(
     contours: &impl ContourSource,
     indices: Range<usize>,
     out: impl Write,

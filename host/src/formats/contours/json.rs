@@ -16,7 +16,7 @@ use crate::trace::ContourSource;
 /// let dot = BinaryImage::from_art("..#")?;
 /// let contours = Engine::cpu().trace(&dot, &TraceOptions::default())?;
 /// let mut json = Vec::new();
-/// formats::write_json(&contours, &mut json)?;
+/// formats::write_contours_json(&contours, &mut json)?;
 /// assert_eq!(
 ///     json,
 ///     b"{\"width\":3,\"height\":1,\"contours\":[[[2,0]]],\"hierarchy\":[[-1,-1,-1,-1]]}\n"
@@ -26,7 +26,7 @@ use crate::trace::ContourSource;
 ///
 /// # Errors
 /// [`Error::Write`](crate::Error::Write).
-pub fn write_json(contours: &impl ContourSource, out: impl Write) -> Result<()> {
+pub fn write_contours_json(contours: &impl ContourSource, out: impl Write) -> Result<()> {
     let mut text = Text::new(out)?;
     text.put("{\"width\":").integer(contours.width());
     text.put(",\"height\":").integer(contours.height());

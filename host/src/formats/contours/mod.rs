@@ -8,8 +8,8 @@ mod overlay;
 mod polygon;
 mod svg;
 
-pub use self::gds::{GdsOptions, write_gds};
-pub use self::geojson::{write_geojson, write_geojson_lines};
-pub use self::json::write_json;
-pub use self::overlay::write_overlay;
-pub use self::svg::write_svg;
+pub use self::gds::{GdsOptions, write_contours_gds};
+pub use self::geojson::{write_contours_geojson, write_contours_geojson_lines};
+pub use self::json::write_contours_json;
+pub use self::overlay::write_overlay_png;
+pub use self::svg::write_contours_svg;

@@ -21,7 +21,7 @@ const HOLE: u8 = 255;
 /// # Errors
 /// [`Error::SizeMismatch`] if `picture` and the traced image differ in size; [`Error::Write`];
 /// [`Error::OutOfMemory`].
-pub fn write_overlay(contours: &Contours, picture: GreyImage, out: impl Write) -> Result<()> {
+pub fn write_overlay_png(contours: &Contours, picture: GreyImage, out: impl Write) -> Result<()> {
     let (width, height) = (contours.width(), contours.height());
     if (picture.width, picture.height) != (width, height) {
         return Err(Error::SizeMismatch {

@@ -27,7 +27,7 @@ use crate::{BorderKind, Geometry, Result};
 ///
 /// # Errors
 /// [`Error::Write`](crate::Error::Write).
-pub fn write_svg(contours: &impl ContourSource, out: impl Write) -> Result<()> {
+pub fn write_contours_svg(contours: &impl ContourSource, out: impl Write) -> Result<()> {
     let mut text = Text::new(out)?;
     let (width, height) = (contours.width(), contours.height());
     let holes = contours
@@ -136,7 +136,7 @@ mod tests {
             let image = BinaryImage::from_fn(side, 5, |x, y| (x, y) != (3, 2)).unwrap();
             let contours = Engine::cpu().trace(&image, &TraceOptions::default());
             let mut out = Vec::new();
-            write_svg(&contours.unwrap(), &mut out).unwrap();
+            write_contours_svg(&contours.unwrap(), &mut out).unwrap();
             let text = String::from_utf8(out).unwrap();
             assert!(
                 text.contains(&format!("stroke-width=\"{width}\"")),

@@ -25,7 +25,7 @@ pub fn write_labels_npy(labels: &Labels, out: impl Write) -> Result<()> {
 ///
 /// # Errors
 /// [`Error::Write`](crate::Error::Write).
-pub fn write_label_band_npy<T: LabelNumber>(
+pub fn write_band_labels_npy<T: LabelNumber>(
     band: &LabelledBand<'_, T>,
     out: impl Write,
 ) -> Result<()> {

@@ -14,16 +14,16 @@ use crate::{Component, Labels};
 ///
 /// # Errors
 /// [`Error::InvalidOption`] if the labels have no statistics; [`Error::Write`].
-pub fn write_statistics(labels: &Labels, out: impl Write) -> Result<()> {
+pub fn write_statistics_csv(labels: &Labels, out: impl Write) -> Result<()> {
     write_components(labels.components(), 1, true, out)
 }
 
 /// Writes the lines of the components that start in a band of a labelled image, as
-/// [`write_statistics`] writes them, and the header before those of the first band.
+/// [`write_statistics_csv`] writes them, and the header before those of the first band.
 ///
 /// # Errors
-/// Those of [`write_statistics`].
-pub fn write_band_statistics<T>(band: &LabelledBand<'_, T>, out: impl Write) -> Result<()> {
+/// Those of [`write_statistics_csv`].
+pub fn write_band_statistics_csv<T>(band: &LabelledBand<'_, T>, out: impl Write) -> Result<()> {
     let is_first = band.first_row() == 0;
     write_components(band.components(), band.first_component(), is_first, out)
 }
@@ -90,7 +90,7 @@ mod tests {
         let options = LabelOptions::default().statistics(true);
         let labels = Engine::cpu().label(&image, &options).expect("labels");
         let mut csv = Vec::new();
-        super::write_statistics(&labels, &mut csv).expect("written");
+        super::write_statistics_csv(&labels, &mut csv).expect("written");
         assert_eq!(
             String::from_utf8(csv).expect("text"),
             "label,area,x_min,y_min,x_max,y_max,centroid_x,centroid_y\n\

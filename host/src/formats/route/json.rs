@@ -27,7 +27,7 @@ use crate::route::{Cell, Route, RoutingCase};
 /// # Errors
 /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there is one route per net;
 /// [`Error::Write`](crate::Error::Write).
-pub fn write_route_json(case: &RoutingCase, routes: &[Route], out: impl Write) -> Result<()> {
+pub fn write_routes_json(case: &RoutingCase, routes: &[Route], out: impl Write) -> Result<()> {
     check_routes(case, routes)?;
     let grid = &case.grid;
     let mut text = Text::new(out)?;

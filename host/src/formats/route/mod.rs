@@ -10,11 +10,11 @@ mod svg;
 mod text;
 
 pub use self::arrays::{read_pins, read_weights};
-pub use self::case::{read_case, write_case};
-pub use self::json::write_route_json;
-pub use self::png::write_route_png;
-pub use self::svg::write_route_svg;
-pub use self::text::write_route_text;
+pub use self::case::{read_case, write_case_text};
+pub use self::json::write_routes_json;
+pub use self::png::write_routes_png;
+pub use self::svg::write_routes_svg;
+pub use self::text::write_routes_text;
 
 use crate::route::{Route, RoutingCase};
 use crate::{Error, Result};
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn cells_as_text() {
-        let write: Write = |case, routes, out| write_route_text(case, routes, out);
+        let write: Write = |case, routes, out| write_routes_text(case, routes, out);
         assert_eq!(
             text(write, &flat()),
             "Net 4\n0 0\n0 1\n1 1\n1 2\nNet 1\n2 1\n"
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn all_as_json() {
-        let write: Write = |case, routes, out| write_route_json(case, routes, out);
+        let write: Write = |case, routes, out| write_routes_json(case, routes, out);
         let parse = |case: &RoutingCase| -> serde_json::Value {
             serde_json::from_str(&text(write, case)).unwrap()
         };
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn trees_as_svg() {
-        let write: Write = |case, routes, out| write_route_svg(case, routes, out);
+        let write: Write = |case, routes, out| write_routes_svg(case, routes, out);
         let flat = text(write, &flat());
         assert!(
             flat.starts_with("<svg ") && flat.ends_with("</svg>\n"),
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn trees_as_png() {
-        let write: Write = |case, routes, out| write_route_png(case, routes, out);
+        let write: Write = |case, routes, out| write_routes_png(case, routes, out);
         let picture = |case: &RoutingCase| {
             let bytes = written(write, case);
             let picture = image::load_from_memory(&bytes).unwrap().to_rgb8();
@@ -235,10 +235,10 @@ mod tests {
     fn a_route_for_each_net() {
         let case = flat();
         let writers: [Write; 4] = [
-            |case, routes, out| write_route_text(case, routes, out),
-            |case, routes, out| write_route_json(case, routes, out),
-            |case, routes, out| write_route_svg(case, routes, out),
-            |case, routes, out| write_route_png(case, routes, out),
+            |case, routes, out| write_routes_text(case, routes, out),
+            |case, routes, out| write_routes_json(case, routes, out),
+            |case, routes, out| write_routes_svg(case, routes, out),
+            |case, routes, out| write_routes_png(case, routes, out),
         ];
         for write in writers {
             let mut out = Vec::new();

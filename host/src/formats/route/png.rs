@@ -29,7 +29,7 @@ const UNREACHED_PIN: u8 = PIN + 1;
 /// # Errors
 /// [`Error::LengthMismatch`] unless there is one route per net; [`Error::Unwritable`] for grids
 /// with a side of 2³¹ cells or more; [`Error::OutOfMemory`], [`Error::Write`].
-pub fn write_route_png(case: &RoutingCase, routes: &[Route], out: impl Write) -> Result<()> {
+pub fn write_routes_png(case: &RoutingCase, routes: &[Route], out: impl Write) -> Result<()> {
     check_routes(case, routes)?;
     let grid = &case.grid;
     if i32::try_from(grid.width().max(grid.height())).is_err() {

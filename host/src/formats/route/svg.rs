@@ -25,7 +25,7 @@ const DARKEST: u8 = 15;
 /// # Errors
 /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there is one route per net;
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Write`](crate::Error::Write).
-pub fn write_route_svg(case: &RoutingCase, routes: &[Route], out: impl Write) -> Result<()> {
+pub fn write_routes_svg(case: &RoutingCase, routes: &[Route], out: impl Write) -> Result<()> {
     check_routes(case, routes)?;
     let (width, height) = (case.grid.width(), case.grid.height());
     let mut text = Text::new(out)?;

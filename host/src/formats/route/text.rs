@@ -20,7 +20,7 @@ use crate::route::{Route, RoutingCase};
 /// let case = RoutingCase::new(RoutingGrid::uniform(3, 2, 1)?, [net]);
 /// let routes = Engine::cpu().route(&case.grid, &case.nets, &RouteOptions::default())?;
 /// let mut text = Vec::new();
-/// formats::write_route_text(&case, &routes, &mut text)?;
+/// formats::write_routes_text(&case, &routes, &mut text)?;
 /// assert_eq!(text, b"1 0\n1 1\n1 2\n");
 /// # Ok::<(), trazar::Error>(())
 /// ```
@@ -28,7 +28,7 @@ use crate::route::{Route, RoutingCase};
 /// # Errors
 /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there is one route per net;
 /// [`Error::Write`](crate::Error::Write).
-pub fn write_route_text(case: &RoutingCase, routes: &[Route], out: impl Write) -> Result<()> {
+pub fn write_routes_text(case: &RoutingCase, routes: &[Route], out: impl Write) -> Result<()> {
     check_routes(case, routes)?;
     let mut text = Text::new(out)?;
     for route in routes {

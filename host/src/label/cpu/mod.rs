@@ -39,7 +39,7 @@ pub(crate) fn label(
 ) -> Result<Labels> {
     crate::threads::ensure();
     match algorithm {
-        LabelAlgorithm::Sequential => sequential::label(image, options, progress),
+        LabelAlgorithm::Sequential => sequential::label(image, &options.components, progress),
         _ => parallel::label(image, options, progress),
     }
 }
@@ -54,7 +54,9 @@ pub(crate) fn label_into(
 ) -> Result<LabelSummary> {
     crate::threads::ensure();
     match algorithm {
-        LabelAlgorithm::Sequential => sequential::label_into(image, options, progress, labels),
+        LabelAlgorithm::Sequential => {
+            sequential::label_into(image, &options.components, progress, labels)
+        }
         _ => parallel::label_into(image, options, progress, labels),
     }
 }

@@ -22,7 +22,7 @@ use super::statistics::{self, Sum, Tally};
 use super::strip::{Meter, Strip};
 use crate::error::{Error, Result};
 use crate::image::BinaryImage;
-use crate::label::{Component, Connectivity, LabelOptions, LabelSummary, Labels};
+use crate::label::{Component, ComponentOptions, Connectivity, LabelOptions, LabelSummary, Labels};
 use crate::memory::{collect, reserve};
 use crate::progress::Progress;
 
@@ -44,7 +44,13 @@ pub(super) fn label(
     options: &LabelOptions,
     progress: &Progress<'_>,
 ) -> Result<Labels> {
-    label_strips(rows_for(image, options), u32::MAX, image, options, progress)
+    label_strips(
+        rows_for(image, options),
+        u32::MAX,
+        image,
+        &options.components,
+        progress,
+    )
 }
 
 /// Labels the components of `image` in `labels`, which has one element per pixel.
@@ -55,9 +61,9 @@ pub(super) fn label_into(
     labels: &mut [u32],
 ) -> Result<LabelSummary> {
     let rows = rows_for(image, options);
-    let write = in_strips(rows, u32::MAX, image, options, progress);
+    let write = in_strips(rows, u32::MAX, image, &options.components, progress);
     let numbered = write(&mut LabelRows::of_strips(labels, image.width(), rows)?)?;
-    numbered.summary(options, labels)
+    numbered.summary(&options.components, labels)
 }
 
 /// Labels the components of a band of an image with their numbers in the image. From the number of
@@ -105,7 +111,7 @@ fn label_strips(
     rows: u32,
     limit: u32,
     image: &BinaryImage,
-    options: &LabelOptions,
+    options: &ComponentOptions,
     progress: &Progress<'_>,
 ) -> Result<Labels> {
     let write = in_strips(rows, limit, image, options, progress);
@@ -125,7 +131,7 @@ fn in_strips<'a>(
     rows: u32,
     limit: u32,
     image: &'a BinaryImage,
-    options: &LabelOptions,
+    options: &ComponentOptions,
     progress: &Progress<'_>,
 ) -> impl FnOnce(&mut [LabelRows<'_>]) -> Result<Numbered<'a>> {
     let connectivity = options.connectivity;
@@ -248,7 +254,7 @@ impl<'a> Numbered<'a> {
     }
 
     /// The summary that `options` ask for, from pixels filled with their components' numbers.
-    fn summary(&self, options: &LabelOptions, labels: &[u32]) -> Result<LabelSummary> {
+    fn summary(&self, options: &ComponentOptions, labels: &[u32]) -> Result<LabelSummary> {
         let measure = || statistics::measure(&self.strips, &self.before, labels, self.count);
         Ok(LabelSummary {
             count: self.count,

@@ -25,13 +25,13 @@ use super::statistics;
 use super::strip::{Meter, Strip};
 use crate::error::Result;
 use crate::image::BinaryImage;
-use crate::label::{LabelOptions, LabelSummary, Labels};
+use crate::label::{ComponentOptions, LabelSummary, Labels};
 use crate::progress::Progress;
 
 /// Labels the components of `image`.
 pub(super) fn label(
     image: &BinaryImage,
-    options: &LabelOptions,
+    options: &ComponentOptions,
     progress: &Progress<'_>,
 ) -> Result<Labels> {
     label_up_to(u32::MAX, image, options, progress)
@@ -40,7 +40,7 @@ pub(super) fn label(
 /// Labels the components of `image` in `labels`, which has one element per pixel.
 pub(super) fn label_into(
     image: &BinaryImage,
-    options: &LabelOptions,
+    options: &ComponentOptions,
     progress: &Progress<'_>,
     labels: &mut [u32],
 ) -> Result<LabelSummary> {
@@ -57,7 +57,7 @@ pub(super) fn label_into(
 fn label_up_to(
     limit: u32,
     image: &BinaryImage,
-    options: &LabelOptions,
+    options: &ComponentOptions,
     progress: &Progress<'_>,
 ) -> Result<Labels> {
     let write = in_one_strip(limit, image, options, progress);
@@ -76,7 +76,7 @@ fn label_up_to(
 fn in_one_strip(
     limit: u32,
     image: &BinaryImage,
-    options: &LabelOptions,
+    options: &ComponentOptions,
     progress: &Progress<'_>,
 ) -> impl FnOnce(&mut [LabelRows<'_>]) -> Result<u32> {
     let strip = Strip::whole(image);
@@ -94,7 +94,7 @@ fn in_one_strip(
 /// The summary that `options` ask for.
 fn summary(
     image: &BinaryImage,
-    options: &LabelOptions,
+    options: &ComponentOptions,
     labels: &[u32],
     count: u32,
 ) -> Result<LabelSummary> {

@@ -2,7 +2,7 @@
 //!
 //! One buffer has the labels of all bands. The kernels label each band as an image of its own, but
 //! do not write the labels; all of this is queued at once. Then the bands' rims come to the host,
-//! where [`LabelPart::merge`] joins them. `renumber_table` writes the final numbers of a band's
+//! where [`LabelPart::join`] joins them. `renumber_table` writes the final numbers of a band's
 //! components, and `tiles_write_numbered` the labels. A band has a multiple of 64 rows, so that its
 //! words and its labels start at addresses that kernels can use.
 //!
@@ -173,7 +173,7 @@ impl<G: Gpu> PartWork<'_, G> {
     /// Queues all bands up to their rims. Where memory is short, the labels of the bands so far are
     /// written, so that their tiles are dropped.
     fn queue_joined(&mut self) -> Result<Vec<Queued<G>>> {
-        let (gpu, connectivity) = (&self.labeler.gpu, self.options.connectivity);
+        let (gpu, connectivity) = (&self.labeler.gpu, self.options.components.connectivity);
         let width = self.division.width;
         let mut queued: Vec<Queued<G>> = Vec::new();
         for (rows, layout) in self.division.bands() {
@@ -310,7 +310,7 @@ impl<G: Gpu> DeviceLabeler<G> {
     ///
     /// ```
     /// use trazar::emulator::Emulator;
-    /// use trazar::label::parts::LabelPart;
+    /// use trazar::label::LabelPart;
     /// use trazar::{BinaryImage, DeviceImage, DeviceLabeler, LabelOptions};
     ///
     /// // Each half of the image on a GPU of its own.
@@ -320,7 +320,7 @@ impl<G: Gpu> DeviceLabeler<G> {
     /// let options = LabelOptions::default();
     /// let (above, upper) = gpus[0].label_part(&upper, 0, &options)?;
     /// let (below, lower) = gpus[1].label_part(&lower, 2, &options)?;
-    /// let table = LabelPart::merge(upper, lower)?.finish()?;
+    /// let table = LabelPart::join(upper, lower)?.finish()?;
     /// let above = gpus[0].finish_part(above, &table)?.to_host()?;
     /// assert_eq!(above.as_slice(), [1, 0, 1, 1, 0, 1]);
     /// let below = gpus[1].finish_part(below, &table)?.to_host()?;
@@ -366,7 +366,7 @@ impl<G: Gpu> DeviceLabeler<G> {
             labels: gpu.alloc::<u32>(elements(&(0..height), width).len())?,
         };
         // Components are measured by the band's own numbers.
-        let is_deferred = algorithm == LabelAlgorithm::Tiles && !options.statistics;
+        let is_deferred = algorithm == LabelAlgorithm::Tiles && !options.components.statistics;
         let queued = if is_deferred {
             work.queue_joined()?
         } else {
@@ -383,8 +383,9 @@ impl<G: Gpu> DeviceLabeler<G> {
             let [top, bottom] = work.rim_rows(&rows, rim)?;
             let in_image = first_row + rows.start..first_row + rows.end;
             let first_of_band = in_image.start;
-            let mut part = LabelPart::of_band(width, in_image, options, count, top, bottom)?;
-            if options.statistics {
+            let mut part =
+                LabelPart::of_band(width, in_image, &options.components, count, top, bottom)?;
+            if options.components.statistics {
                 check_sums(width, first_row + height)?;
                 let tallies = work.tallies(&rows, first_of_band, count)?;
                 part.set_tallies(&tallies);
@@ -396,7 +397,7 @@ impl<G: Gpu> DeviceLabeler<G> {
                 }
             }
             joined = Some(match joined.take() {
-                Some(upper) => LabelPart::merge(upper, part)?,
+                Some(upper) => LabelPart::join(upper, part)?,
                 None => part,
             });
             bands.push(Band { rows, count, tiles });

@@ -35,7 +35,7 @@ use trazar_kernels::label::tiles::layout::TileLayout;
 
 use super::{LabelAlgorithm, LabelOptions, Labels};
 #[cfg(feature = "cuda")]
-use crate::cuda::{Device, Queue, Stream};
+use crate::cuda::{Device, Queue};
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::image::BinaryImage;
@@ -82,11 +82,6 @@ impl DeviceLabeler<Queue> {
     pub fn new(device: &Device) -> Result<Self> {
         Ok(Self::on(Queue::open(device)?))
     }
-
-    /// The stream that it works on.
-    pub fn stream(&self) -> &Stream {
-        self.gpu.stream()
-    }
 }
 
 impl<G: Gpu> DeviceLabeler<G> {
@@ -115,7 +110,7 @@ impl<G: Gpu> DeviceLabeler<G> {
     }
 
     /// Labels `image`. On an NVIDIA GPU, this queues the work and returns before it is done. It
-    /// waits only for [`statistics`](field@LabelOptions::statistics), and for images of 2³² pixels
+    /// waits only for [`statistics`](field@ComponentOptions::statistics), and for images of 2³² pixels
     /// or more, whose bands are joined on the host.
     ///
     /// # Errors
@@ -157,10 +152,10 @@ impl<G: Gpu> DeviceLabeler<G> {
         unsafe {
             match options.algorithm_on(G::BACKEND) {
                 LabelAlgorithm::Direct => {
-                    direct::label(gpu, words, labels, layout, options.connectivity)
+                    direct::label(gpu, words, labels, layout, options.components.connectivity)
                 }
                 _ => {
-                    let mut tiles = Tiles::new(gpu, layout, options.connectivity)?;
+                    let mut tiles = Tiles::new(gpu, layout, options.components.connectivity)?;
                     tiles.label(gpu, words, labels)?;
                     tiles.finish(gpu, words, labels)
                 }
@@ -193,7 +188,7 @@ impl<G: Gpu> DeviceLabeler<G> {
         let values = self.gpu.using(bytes.values())?;
         let mut words = self.gpu.alloc(layout.words() as usize)?;
         let mut labels = self.gpu.alloc(elements(&(0..height), width).len())?;
-        let mut tiles = Tiles::new(&self.gpu, layout, options.connectivity)?;
+        let mut tiles = Tiles::new(&self.gpu, layout, options.components.connectivity)?;
         // SAFETY: `DeviceBytes` has checked that there is one byte per pixel, the other sizes are
         // the layout's, and `gpu` has acquired the bytes.
         let total = unsafe {
@@ -215,7 +210,7 @@ impl<G: Gpu> DeviceLabeler<G> {
         mut labels: DeviceLabels<G>,
         options: &LabelOptions,
     ) -> Result<DeviceLabels<G>> {
-        if options.statistics {
+        if options.components.statistics {
             labels.set_components(self.measure(image, &labels)?);
         }
         Ok(labels)

@@ -158,7 +158,7 @@ pub(super) fn join(parts: impl Iterator<Item = LabelPart>) -> Result<LabelTable>
     let mut joined: Option<LabelPart> = None;
     for part in parts {
         joined = Some(match joined {
-            Some(upper) => LabelPart::merge(upper, part)?,
+            Some(upper) => LabelPart::join(upper, part)?,
             None => part,
         });
     }

@@ -13,7 +13,7 @@ use super::{LabelNumber, LabelTable, Numbered, is_wide};
 use crate::error::{Error, Result};
 use crate::image::BinaryImage;
 use crate::label::cpu::Meter;
-use crate::label::{Component, LabelOptions};
+use crate::label::{Component, ComponentOptions};
 use crate::memory::zeroed_vec;
 use crate::progress::{ProgressFn, go_on};
 
@@ -53,7 +53,7 @@ pub trait BandSource {
 /// once.
 pub struct BandLabels<S> {
     source: S,
-    options: LabelOptions,
+    options: ComponentOptions,
     rows: u32,
     table: Arc<LabelTable>,
     /// The GPUs that label; without them, the processor does.
@@ -126,7 +126,7 @@ impl<S: BandSource> BandLabels<S> {
     /// [`Error::InvalidOption`] for too little memory.
     pub(crate) fn rows_within(
         source: &S,
-        options: &LabelOptions,
+        options: &ComponentOptions,
         memory: u64,
         workers: Option<&Workers>,
     ) -> Result<u32> {
@@ -140,7 +140,7 @@ impl<S: BandSource> BandLabels<S> {
     /// Those of [`Engine::label_bands`](crate::Engine::label_bands).
     pub(crate) fn begin(
         source: S,
-        options: &LabelOptions,
+        options: &ComponentOptions,
         memory: u64,
         workers: Option<Workers>,
         report: Option<Arc<ProgressFn>>,
@@ -151,7 +151,7 @@ impl<S: BandSource> BandLabels<S> {
 
     fn plan(
         source: &S,
-        options: &LabelOptions,
+        options: &ComponentOptions,
         memory: u64,
         workers: Option<&Workers>,
     ) -> Result<Plan> {
@@ -163,7 +163,7 @@ impl<S: BandSource> BandLabels<S> {
 
     pub(super) fn in_bands(
         source: S,
-        options: &LabelOptions,
+        options: &ComponentOptions,
         plan: Plan,
         workers: Option<Workers>,
         report: Option<Arc<ProgressFn>>,

@@ -89,7 +89,7 @@ impl LabelPart {
     /// a part; [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     ///
     /// ```
-    /// use trazar::label::parts::{LabelPart, label_part};
+    /// use trazar::label::{LabelPart, label_part};
     /// use trazar::{BinaryImage, LabelOptions};
     ///
     /// let image = BinaryImage::from_art("#.#\n#.#")?;

@@ -49,7 +49,7 @@ fn labelled(image: &BinaryImage, rows: u32, options: &LabelOptions, take: bool) 
         let part = again(&part);
         joined = Some(match joined {
             None => part,
-            Some(upper) => again(&LabelPart::merge(upper, part).unwrap()),
+            Some(upper) => again(&LabelPart::join(upper, part).unwrap()),
         });
     }
     let table = joined.unwrap().finish().unwrap();
@@ -132,7 +132,7 @@ fn forged_bytes_do_no_harm() {
             continue;
         };
         read += 1;
-        let Ok(merged) = LabelPart::merge(part, lower) else {
+        let Ok(merged) = LabelPart::join(part, lower) else {
             continue;
         };
         for band in merged.finish().unwrap().into_bands() {

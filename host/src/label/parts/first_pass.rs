@@ -6,7 +6,7 @@ use super::workers::{Task, Workers};
 use super::{BandSource, LabelPart, part_of};
 use crate::error::{Error, Result};
 use crate::image::BinaryImage;
-use crate::label::LabelOptions;
+use crate::label::ComponentOptions;
 use crate::memory::{advise_large_pages, zeroed_vec};
 use crate::progress::{Progress, ProgressFn, go_on};
 
@@ -26,7 +26,7 @@ pub(super) struct FirstPass<'a, S> {
 
 impl<S: BandSource> FirstPass<'_, S> {
     /// Labels all bands on the processor. Returns the memory for a band's labels.
-    pub(super) fn on_processor(&mut self, options: &LabelOptions) -> Result<Vec<u32>> {
+    pub(super) fn on_processor(&mut self, options: &ComponentOptions) -> Result<Vec<u32>> {
         let (width, height) = (self.source.width(), self.source.height());
         let mut labels = zeroed_vec(self.rows as usize * width as usize, "labels")?;
         advise_large_pages(&mut labels);
@@ -79,7 +79,7 @@ impl<S: BandSource> FirstPass<'_, S> {
     /// Joins the next band's part to those before.
     fn add(&mut self, band: BinaryImage, part: LabelPart) -> Result<()> {
         self.joined = Some(match self.joined.take() {
-            Some(upper) => LabelPart::merge(upper, part)?,
+            Some(upper) => LabelPart::join(upper, part)?,
             None => part,
         });
         self.foreground += band.count_foreground();

@@ -1,33 +1,8 @@
 //! Labels by parts: an image in bands of rows that are labelled separately, and joined.
 //!
-//! A [`LabelPart`] is the information that joining needs about some rows of an image: its **rim**,
-//! which is the runs of its first and last row with their components; and which components of its
-//! bands belong together. [`label_part`] makes one from a band. [`LabelPart::merge`] joins two
-//! adjacent ones, and is associative: any tree of merges gives the same part. [`LabelPart::finish`]
-//! numbers the components of all rows as [`Engine::label`](crate::Engine::label) numbers those of
-//! the whole image, and maps each band's own numbers to these ([`LabelTable`]).
-//!
 //! No step holds more of the image than a band.
 //! [`Engine::label_bands`](crate::Engine::label_bands) labels an image that is larger than the
 //! memory, in two passes ([`BandLabels`]).
-//!
-//! ```
-//! use trazar::label::parts::{LabelPart, label_part};
-//! use trazar::{BinaryImage, LabelOptions};
-//!
-//! // The two legs are two components of the first band, and one of the image.
-//! let upper = BinaryImage::from_art("#.#.#\n#.#..")?;
-//! let lower = BinaryImage::from_art("###..\n....#")?;
-//! let options = LabelOptions::default();
-//! let parts = [label_part(&upper, 0, &options)?, label_part(&lower, 2, &options)?];
-//! let [above, below] = parts;
-//! let table = LabelPart::merge(above, below)?.finish()?;
-//! assert_eq!(table.count(), 3);
-//! // By the numbers that each band has for itself; 0 is background.
-//! assert_eq!(table.numbers::<u32>(0)?, [0, 1, 1, 2]);
-//! assert_eq!(table.numbers::<u32>(2)?, [0, 1, 3]);
-//! # Ok::<(), trazar::Error>(())
-//! ```
 
 mod bands;
 mod bytes;
@@ -50,13 +25,38 @@ pub use table::{LabelNumber, LabelTable};
 pub(crate) use workers::{Workers, workers_on};
 
 use super::cpu::{Meter, Numbered, Tally, Word, places, touching};
-use super::{Component, Connectivity, LabelOptions};
+use super::{Component, ComponentOptions, Connectivity};
 use crate::error::{Error, Result};
 use crate::image::{BinaryImage, MAX_SIDE};
 use crate::memory::{collect, reserve, zeroed_vec};
 use crate::progress::Progress;
 
-/// Some consecutive rows of an image, labelled: see [the module](self).
+/// Some consecutive rows of an image, labelled.
+///
+/// It is the information that joining needs: the **rim**, which is the runs of the first and last
+/// row with their components; and which components of the bands belong together.
+/// [`label`](Self::label) makes one from a band. [`join`](Self::join) joins two adjacent ones, and
+/// is associative: joining in any order gives the same part. [`finish`](Self::finish) numbers the
+/// components of all rows as [`Engine::label`](crate::Engine::label) numbers those of the whole
+/// image, and maps each band's own numbers to these ([`LabelTable`]).
+///
+/// ```
+/// use trazar::BinaryImage;
+/// use trazar::label::{ComponentOptions, LabelPart};
+///
+/// // The two legs are two components of the first band, and one of the image.
+/// let upper = BinaryImage::from_art("#.#.#\n#.#..")?;
+/// let lower = BinaryImage::from_art("###..\n....#")?;
+/// let options = ComponentOptions::default();
+/// let above = LabelPart::label(&upper, 0, &options)?;
+/// let below = LabelPart::label(&lower, 2, &options)?;
+/// let table = LabelPart::join(above, below)?.finish()?;
+/// assert_eq!(table.count(), 3);
+/// // By the numbers that each band has for itself; 0 is background.
+/// assert_eq!(table.numbers::<u32>(0)?, [0, 1, 1, 2]);
+/// assert_eq!(table.numbers::<u32>(2)?, [0, 1, 3]);
+/// # Ok::<(), trazar::Error>(())
+/// ```
 ///
 /// Memory: per component on the first or last row of each of its bands, 8 bytes and, with
 /// statistics, 64 more; the bits of two rows; with statistics, 40 bytes per other component.
@@ -72,7 +72,7 @@ pub struct LabelPart {
     bottom: Rim,
 }
 
-/// A band that [`label_part`] labelled.
+/// A band that was labelled.
 #[derive(Clone, Debug)]
 struct Band {
     rows: Range<u32>,
@@ -105,30 +105,6 @@ struct Rim {
     nodes: Vec<u32>,
 }
 
-/// Labels a band of an image, whose first row is the image's row `first_row`, on all cores.
-///
-/// The band's own numbers, which [`LabelTable`] maps to the final ones, are those of
-/// [`Engine::label`](crate::Engine::label) for the band alone. Of `options`, only the connectivity
-/// and `statistics` matter; all algorithms give the same result.
-///
-/// Takes about half the time of labelling the band; with statistics, all of it.
-/// [`Engine::label_part`](crate::Engine::label_part) does the same on any device.
-///
-/// # Errors
-/// [`Error::ImageTooLarge`] if a row of the band lies below the last row that an image can have;
-/// [`Error::TooMany`] and [`Error::OutOfMemory`] as [`Engine::label`](crate::Engine::label).
-pub fn label_part(band: &BinaryImage, first_row: u32, options: &LabelOptions) -> Result<LabelPart> {
-    let mut labels = match options.statistics {
-        true => zeroed_vec(band.pixel_count() as usize, "labels")?,
-        false => Vec::new(),
-    };
-    let (mut part, measures) = part_of(band, first_row, options, &mut labels, &Progress::SILENT)?;
-    if options.statistics {
-        part.set_inside(measures);
-    }
-    Ok(part)
-}
-
 /// The image's rows in a band of `height` rows that begins with row `first_row` of the image.
 ///
 /// # Errors
@@ -152,7 +128,7 @@ pub(in crate::label) fn rows_in_image(
 fn part_of(
     band: &BinaryImage,
     first_row: u32,
-    options: &LabelOptions,
+    options: &ComponentOptions,
     labels: &mut [u32],
     progress: &Progress<'_>,
 ) -> Result<(LabelPart, Vec<Component>)> {
@@ -203,6 +179,31 @@ impl RimRow {
 }
 
 impl LabelPart {
+    /// Labels a band of an image, whose first row is the image's row `first_row`, on all cores.
+    ///
+    /// The band's own numbers, which [`LabelTable`] maps to the final ones, are those of
+    /// [`Engine::label`](crate::Engine::label) for the band alone.
+    ///
+    /// Takes about half the time of labelling the band; with statistics, all of it.
+    /// [`Engine::label_part`](crate::Engine::label_part) does the same on any device.
+    ///
+    /// # Errors
+    /// [`Error::ImageTooLarge`] if a row of the band lies below the last row that an image can
+    /// have; [`Error::TooMany`] and [`Error::OutOfMemory`] as
+    /// [`Engine::label`](crate::Engine::label).
+    pub fn label(band: &BinaryImage, first_row: u32, options: &ComponentOptions) -> Result<Self> {
+        let mut labels = match options.statistics {
+            true => zeroed_vec(band.pixel_count() as usize, "labels")?,
+            false => Vec::new(),
+        };
+        let progress = Progress::SILENT;
+        let (mut part, measures) = part_of(band, first_row, options, &mut labels, &progress)?;
+        if options.statistics {
+            part.set_inside(measures);
+        }
+        Ok(part)
+    }
+
     /// The part of a band with `count` components, without their measures.
     ///
     /// # Errors
@@ -210,7 +211,7 @@ impl LabelPart {
     pub(super) fn of_band(
         width: u32,
         rows: Range<u32>,
-        options: &LabelOptions,
+        options: &ComponentOptions,
         count: u32,
         top: RimRow,
         bottom: RimRow,
@@ -296,7 +297,7 @@ impl LabelPart {
     /// [`Error::PartsNotAdjacent`]; [`Error::PartsDiffer`] if the parts differ in width, in
     /// connectivity, or in having statistics, and so are not of one image labelled alike;
     /// [`Error::TooMany`] for 2³² components on the bands' rims; [`Error::OutOfMemory`].
-    pub fn merge(mut upper: Self, lower: Self) -> Result<Self> {
+    pub fn join(mut upper: Self, lower: Self) -> Result<Self> {
         let differ = |what, upper: String, lower: String| Error::PartsDiffer { what, upper, lower };
         if upper.width != lower.width {
             let (upper, lower) = (upper.width.to_string(), lower.width.to_string());

@@ -14,7 +14,7 @@ use crate::memory::reserve;
 /// or last row of the band, and with statistics 40 per component on them that starts in the band.
 ///
 /// ```
-/// use trazar::label::parts::{LabelPart, label_part};
+/// use trazar::label::{LabelPart, label_part};
 /// use trazar::{BinaryImage, LabelOptions};
 ///
 /// let bands = [BinaryImage::from_art("#.#")?, BinaryImage::from_art("..#\n#..")?];
@@ -23,7 +23,7 @@ use crate::memory::reserve;
 /// let mut lower = label_part(&bands[1], 1, &options)?;
 /// // These stay where they were made.
 /// let inside = [upper.take_inside(), lower.take_inside()];
-/// let numbers = LabelPart::merge(upper, lower)?.finish()?.into_bands();
+/// let numbers = LabelPart::join(upper, lower)?.finish()?.into_bands();
 /// assert_eq!(numbers[1].numbers::<u32>()?, [0, 2, 3]);
 /// let components = numbers[0].components(&inside[0])?.unwrap();
 /// assert_eq!(components[1].area, 2);

@@ -4,7 +4,7 @@ use super::BandSource;
 use crate::error::{Error, OptionProblem, Result};
 use crate::label::cpu::sums_fit_64_bits;
 use crate::label::gpu::PIXELS_PER_RUN;
-use crate::label::{Connectivity, LabelOptions};
+use crate::label::{ComponentOptions, Connectivity};
 
 /// The height of the bands, and whether all of them are kept between the passes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,7 +34,7 @@ impl Plan {
     /// For the processor.
     pub(super) fn new(
         source: &impl BandSource,
-        options: &LabelOptions,
+        options: &ComponentOptions,
         memory: u64,
     ) -> Result<Self> {
         let worst = Worst::of(source, options);
@@ -57,7 +57,7 @@ impl Plan {
     /// For GPUs, on which `workers` bands are labelled at the same time.
     pub(super) fn on_gpus(
         source: &impl BandSource,
-        options: &LabelOptions,
+        options: &ComponentOptions,
         memory: u64,
         workers: usize,
     ) -> Result<Self> {
@@ -104,7 +104,7 @@ struct Worst {
 }
 
 impl Worst {
-    fn of(source: &impl BandSource, options: &LabelOptions) -> Self {
+    fn of(source: &impl BandSource, options: &ComponentOptions) -> Self {
         let (width, height) = (u64::from(source.width()), u64::from(source.height()));
         let components: f64 = match options.connectivity {
             Connectivity::Four => 0.5,

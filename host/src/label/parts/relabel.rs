@@ -10,7 +10,9 @@ use crate::image::BinaryImage;
 use crate::image::gpu::DeviceImage;
 use crate::label::cpu;
 use crate::label::gpu::fits_one_band;
-use crate::label::{DeviceLabeler, DeviceLabels, LabelOptions, Labels};
+use crate::label::{
+    ComponentOptions, Connectivity, DeviceLabeler, DeviceLabels, LabelOptions, Labels,
+};
 use crate::memory::zeroed_vec;
 use crate::progress::Progress;
 
@@ -33,14 +35,14 @@ impl BandNumbers {
     pub(crate) fn label_on_processor(
         &self,
         band: &BinaryImage,
-        options: &LabelOptions,
+        connectivity: Connectivity,
         progress: &Progress<'_>,
     ) -> Result<Vec<u32>> {
         let numbers = |count| {
             self.band.check_count(count)?;
             self.numbers()
         };
-        cpu::label_band(band, options.connectivity, numbers, progress)
+        cpu::label_band(band, connectivity, numbers, progress)
     }
 
     /// A table of this band alone.
@@ -86,22 +88,23 @@ impl Final {
 }
 
 impl<G: Gpu> DeviceLabeler<G> {
-    /// [`label_part`](super::label_part) by kernels, of a band in the host's memory.
+    /// [`LabelPart::label`] by kernels, of a band in the host's memory.
     pub(crate) fn label_part_host(
         &self,
         band: &BinaryImage,
         first_row: u32,
-        options: &LabelOptions,
+        options: &ComponentOptions,
     ) -> Result<LabelPart> {
         check_indexed(band.width(), band.height())?;
         let image = DeviceImage::upload(self.gpu(), band)?;
-        let (_, part, _) = self.label_rows(&image, first_row, options, true)?;
+        let (_, part, _) = self.label_rows(&image, first_row, &(*options).into(), true)?;
         Ok(part)
     }
 
     /// Labels a band of an image with the image's numbers of components, as
     /// [`Engine::label_band`](crate::Engine::label_band) does. The result's
-    /// [`count`](DeviceLabels::count) is that of the image; there are no statistics.
+    /// [`count`](DeviceLabels::count) is that of the image; there are no statistics. The
+    /// connectivity must be that of the parts that `numbers` come from.
     ///
     /// # Errors
     /// Those of [`Engine::label_band`](crate::Engine::label_band).
@@ -109,12 +112,13 @@ impl<G: Gpu> DeviceLabeler<G> {
         &self,
         band: &DeviceImage<G>,
         numbers: &BandNumbers,
-        options: &LabelOptions,
+        connectivity: Connectivity,
     ) -> Result<DeviceLabels<G>> {
         check_indexed(band.width(), band.height())?;
         numbers.band.check_rows(band.height())?;
         let first_row = numbers.rows().start;
-        let (own, part) = self.label_part(band, first_row, &options.statistics(false))?;
+        let options = LabelOptions::default().connectivity(connectivity);
+        let (own, part) = self.label_part(band, first_row, &options)?;
         numbers.band.check_count(part.count())?;
         self.finish_part(own, &numbers.table())
     }
@@ -124,10 +128,10 @@ impl<G: Gpu> DeviceLabeler<G> {
         &self,
         band: &BinaryImage,
         numbers: &BandNumbers,
-        options: &LabelOptions,
+        connectivity: Connectivity,
     ) -> Result<Vec<u32>> {
         let image = DeviceImage::upload(self.gpu(), band)?;
-        let found = self.label_band(&image, numbers, options)?;
+        let found = self.label_band(&image, numbers, connectivity)?;
         self.labels_to_host(found.labels(), &image, band)
     }
 }

@@ -75,7 +75,7 @@ fn check(image: &BinaryImage, whole: &Labels, options: &LabelOptions, most: u32,
         let at = numbers.below(parts.len() as u32 - 1) as usize;
         let lower = parts.remove(at + 1);
         let upper = parts.remove(at);
-        parts.insert(at, LabelPart::merge(upper, lower).unwrap());
+        parts.insert(at, LabelPart::join(upper, lower).unwrap());
     }
     let part = parts.remove(0);
     assert_eq!(
@@ -261,7 +261,7 @@ fn bands_on_any_device() {
             let mut part = next().label_part(band, *start, &options).unwrap();
             inside.push(part.take_inside());
             joined = Some(match joined.take() {
-                Some(upper) => LabelPart::merge(upper, part).unwrap(),
+                Some(upper) => LabelPart::join(upper, part).unwrap(),
                 None => part,
             });
         }
@@ -384,7 +384,7 @@ fn parts_that_do_not_go_together() {
     let band = BinaryImage::from_art("##.\n#..").unwrap();
     let part = |first_row, options: &LabelOptions| label_part(&band, first_row, options).unwrap();
     let plain = LabelOptions::default();
-    let merge = |upper, lower| LabelPart::merge(upper, lower).unwrap_err();
+    let merge = |upper, lower| LabelPart::join(upper, lower).unwrap_err();
     for lower in [0, 1, 3] {
         assert!(matches!(
             merge(part(0, &plain), part(lower, &plain)),

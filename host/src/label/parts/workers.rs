@@ -14,7 +14,7 @@ use crate::image::BinaryImage;
 use crate::image::gpu::DeviceImage;
 use crate::label::cpu::Strip;
 use crate::label::gpu::HostLabels;
-use crate::label::{Component, DeviceLabeler, LabelOptions};
+use crate::label::{Component, ComponentOptions, DeviceLabeler, LabelOptions};
 use crate::memory::{advise_large_pages, zeroed_vec};
 
 /// A worker's task: one band.
@@ -56,12 +56,11 @@ pub(crate) type Workers = gpu::Workers<Task, Result<LabelledPart>>;
 /// # Errors
 /// Those of [`Gpu::overlapping_queue`]; [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the
 /// system provides no thread.
-pub(crate) fn workers_on<G>(gpus: &[G], options: &LabelOptions) -> Result<Workers>
+pub(crate) fn workers_on<G>(gpus: &[G], options: &ComponentOptions) -> Result<Workers>
 where
     G: Gpu + Send + Sync + 'static,
 {
-    options.algorithm_on(G::BACKEND).check_runs_on(G::BACKEND)?;
-    let options = *options;
+    let options = LabelOptions::from(*options);
     let queues = with_overlapping(gpus)?;
     gpu::Workers::new(queues.into_iter().map(|queue| {
         let labeler = DeviceLabeler::on(queue);

@@ -5,11 +5,11 @@
 //! | one pin after the other: the nearest, by distances from elsewhere | `nearest.rs` |
 //! | from distances to a path | `retrace.rs` |
 //! | distances and tree at once, on one core | `dijkstra.rs` |
-//! | distances by sweeps; by breadth-first search | `sweep.rs`; `bfs.rs` |
+//! | distances by sweeps; by breadth-first search | `sweep.rs`; `breadth_first.rs` |
 //! | a tree out of given edges | `spanning.rs` |
 //! | better trees | `improve/` |
 
-mod bfs;
+mod breadth_first;
 mod dijkstra;
 pub(crate) mod improve;
 mod nearest;
@@ -23,7 +23,7 @@ use super::grid::{RoutingGrid, by_cell};
 use super::net::Net;
 use super::net_by_net::{PinCells, route_each};
 use super::tree::Route;
-use super::{DistanceOptions, Distances, RouteAlgorithm};
+use super::{DistanceAlgorithm, DistanceOptions, Distances, RouteAlgorithm};
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::geometry::Cell;
@@ -43,10 +43,20 @@ pub(crate) fn route(
         })
     };
     route_each(grid, nets, |grid, pins| match algorithm {
-        RouteAlgorithm::Bfs => bfs::connect(grid, pins, progress),
         RouteAlgorithm::Sweep => sweep(grid, pins, Threads::One),
         RouteAlgorithm::SweepParallel => sweep(grid, pins, Threads::All),
         _ => dijkstra::connect(grid, pins, progress),
+    })
+}
+
+/// Routes along paths with the fewest edges.
+pub(crate) fn route_fewest_edges(
+    grid: &RoutingGrid,
+    nets: &[Net],
+    progress: &Progress<'_>,
+) -> Result<Vec<Route>> {
+    route_each(grid, nets, |grid, pins| {
+        breadth_first::connect(grid, pins, progress)
     })
 }
 
@@ -70,8 +80,8 @@ pub(crate) fn distances(
         Ok(distances)
     };
     let by_cell = match algorithm {
-        RouteAlgorithm::Sweep => sweep(Threads::One)?,
-        RouteAlgorithm::SweepParallel => sweep(Threads::All)?,
+        DistanceAlgorithm::Sweep => sweep(Threads::One)?,
+        DistanceAlgorithm::SweepParallel => sweep(Threads::All)?,
         _ => dijkstra::distances(grid, &sources)?,
     };
     Ok(Distances { by_cell })

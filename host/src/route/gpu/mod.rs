@@ -36,10 +36,10 @@ use super::grid::RoutingGrid;
 use super::net::Net;
 use super::net_by_net;
 use super::tree::Route;
-use super::{DistanceOptions, Distances, RouteAlgorithm, RouteOptions, TreeKind};
+use super::{DeviceRouteAlgorithm, DeviceRouteOptions, Distances, RouteAlgorithm};
 #[cfg(doc)]
 use crate::error::Error;
-use crate::error::{Result, Unavailable};
+use crate::error::Result;
 use crate::geometry::Cell;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::progress::Progress;
@@ -49,14 +49,15 @@ use grid::Rows;
 ///
 /// ```
 /// use trazar::emulator::Emulator;
-/// use trazar::{Cell, DeviceGrid, DeviceRouter, Net, RouteOptions, RoutingGrid};
+/// use trazar::route::DeviceRouteOptions;
+/// use trazar::{Cell, DeviceGrid, DeviceRouter, Net, RoutingGrid};
 ///
 /// // On an NVIDIA GPU: `DeviceRouter::new(&trazar::cuda::Device::open(0)?)?`.
 /// let router = DeviceRouter::on(Emulator::new(0));
 /// let grid = RoutingGrid::uniform(100, 30, 5)?;
 /// let grid = DeviceGrid::upload(router.gpu(), &grid)?;
 /// let net = Net::from_cells([Cell::at(3, 3), Cell::at(90, 20)]);
-/// let routes = router.route(&grid, &[net], &RouteOptions::default())?;
+/// let routes = router.route(&grid, &[net], &DeviceRouteOptions::default())?;
 /// assert_eq!(routes[0].cost(), (87 + 17) * 5);
 /// # Ok::<(), trazar::Error>(())
 /// ```
@@ -91,15 +92,11 @@ impl<G: Gpu> DeviceRouter<G> {
     /// time, in few launches (more if their windows have more than 2²⁸ cells together). Waits for
     /// the result.
     ///
-    /// The algorithm is [`RouteAlgorithm::Fields`] or [`RouteAlgorithm::Tiles`]. Nets that do not
-    /// suit fields, or for which fields have no memory, are routed in tiles: [`Route::field_use`]
-    /// says which and why. Any other failure is an error.
+    /// Nets that do not suit [fields](DeviceRouteAlgorithm::Fields), or for which fields have no
+    /// memory, are routed in tiles: [`Route::field_use`] says which and why. Any other failure is an
+    /// error.
     ///
     /// # Errors
-    /// - [`Error::Unavailable`] for an algorithm of the processor, and for the tasks that an
-    ///   [`Engine`](crate::Engine) leaves to the processor: [improved](TreeKind::Improved) trees, a
-    ///   [cost of turns](field@RouteOptions::turn_cost), and sweeps, which cut the grid to each
-    ///   net's window;
     /// - [`Error::PinOutside`], [`Error::PinWithoutCells`], [`Error::WindowOutside`];
     /// - [`Error::CostTooLarge`] for a pin that is reached only by paths of cost 2³⁵ or more;
     /// - `Error::Cuda`, [`Error::Emulator`].
@@ -107,24 +104,12 @@ impl<G: Gpu> DeviceRouter<G> {
         &self,
         grid: &DeviceGrid<G>,
         nets: &[Net],
-        options: &RouteOptions,
+        options: &DeviceRouteOptions,
     ) -> Result<Vec<Route>> {
-        let algorithm = options.algorithm_on(G::BACKEND);
-        algorithm.check_runs_on(G::BACKEND)?;
-        let on_processor = |what| {
-            let instead = "route nearest trees by `fields` or `tiles`, without a cost of turns";
-            Err(Unavailable::OnDevice { what, instead }.into())
-        };
-        if options.tree != TreeKind::Nearest {
-            return on_processor("improved trees");
-        }
-        if options.turn_cost > 0 {
-            return on_processor("grids for a cost of turns");
-        }
-        match algorithm {
-            RouteAlgorithm::Fields => fields::route(&self.gpu, grid, nets, &grid.windows(nets)?),
-            RouteAlgorithm::Tiles => tiles::route(&self.gpu, grid, nets, &grid.windows(nets)?),
-            _ => on_processor("the windows of grids for sweeps"),
+        let windows = grid.windows(nets)?;
+        match options.algorithm {
+            DeviceRouteAlgorithm::Fields => fields::route(&self.gpu, grid, nets, &windows),
+            DeviceRouteAlgorithm::Tiles => tiles::route(&self.gpu, grid, nets, &windows),
         }
     }
 
@@ -132,30 +117,17 @@ impl<G: Gpu> DeviceRouter<G> {
     /// [`Distances::UNREACHED`] where there is no path. Returns before the costs are computed.
     ///
     /// # Errors
-    /// [`Error::InvalidOption`] for another algorithm than [`RouteAlgorithm::Tiles`]; those of
-    /// [`DeviceRouter::route`].
-    pub fn distances(
-        &self,
-        grid: &DeviceGrid<G>,
-        sources: &[Cell],
-        options: &DistanceOptions,
-    ) -> Result<G::Buffer<u64>> {
-        options.algorithm_on(G::BACKEND)?;
+    /// Those of [`DeviceRouter::route`].
+    pub fn distances(&self, grid: &DeviceGrid<G>, sources: &[Cell]) -> Result<G::Buffer<u64>> {
         let source = Net::of_sources(sources)?;
         source.check(0, grid.width(), grid.height(), grid.layers())?;
         tiles::distances(&self.gpu, grid, &source)
     }
 
     /// [`distances`](Self::distances) on a grid in the host's memory.
-    pub(crate) fn distances_host(
-        &self,
-        grid: &RoutingGrid,
-        sources: &[Cell],
-        options: &DistanceOptions,
-    ) -> Result<Distances> {
-        options.algorithm_on(G::BACKEND)?;
+    pub(crate) fn distances_host(&self, grid: &RoutingGrid, sources: &[Cell]) -> Result<Distances> {
         let grid = DeviceGrid::upload(&self.gpu, grid)?;
-        let by_cell = self.distances(&grid, sources, options)?.to_vec()?;
+        let by_cell = self.distances(&grid, sources)?.to_vec()?;
         Ok(Distances { by_cell })
     }
 
@@ -173,8 +145,13 @@ impl<G: Gpu> DeviceRouter<G> {
         progress: &Progress<'_>,
     ) -> Result<Vec<Route>> {
         algorithm.check_runs_on(G::BACKEND)?;
-        if matches!(algorithm, RouteAlgorithm::Fields | RouteAlgorithm::Tiles) {
-            let options = RouteOptions::default().algorithm(algorithm);
+        let on_grid = match algorithm {
+            RouteAlgorithm::Fields => Some(DeviceRouteAlgorithm::Fields),
+            RouteAlgorithm::Tiles => Some(DeviceRouteAlgorithm::Tiles),
+            _ => None,
+        };
+        if let Some(algorithm) = on_grid {
+            let options = DeviceRouteOptions { algorithm };
             return self.route(&DeviceGrid::upload(&self.gpu, grid)?, nets, &options);
         }
         let gpu = &self.gpu;

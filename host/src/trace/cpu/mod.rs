@@ -32,15 +32,15 @@ pub(super) mod walk;
 use std::mem::take;
 
 use super::contours::Contours;
-use super::{Approximation, Geometry, TraceAlgorithm, TraceOptions};
+use super::{Approximation, ContourOptions, Geometry, TraceAlgorithm};
 use crate::error::Result;
 use crate::image::BinaryImage;
 use crate::progress::Progress;
 
-/// Traces on the CPU; the options have been [validated](TraceOptions::validate).
+/// Traces on the CPU; the options have been [validated](ContourOptions::validate).
 pub(crate) fn trace(
     image: &BinaryImage,
-    options: &TraceOptions,
+    options: &ContourOptions,
     algorithm: TraceAlgorithm,
     progress: &Progress<'_>,
 ) -> Result<Contours> {
@@ -49,8 +49,8 @@ pub(crate) fn trace(
         (TraceAlgorithm::Suzuki, Geometry::Centers) => suzuki::follow_borders(image, progress)?,
         (TraceAlgorithm::Suzuki, Geometry::Edges) => edges::follow_rings(image, progress)?,
         (TraceAlgorithm::Fragments, _) => return fragments::trace(image, options, progress),
-        (TraceAlgorithm::Tiles, geometry) => {
-            tiles::follow_borders(image, geometry, options.tiles, progress)?
+        (TraceAlgorithm::Tiles(tiles), geometry) => {
+            tiles::follow_borders(image, geometry, tiles, progress)?
         }
         (TraceAlgorithm::Components, geometry) => {
             components::follow_borders(image, geometry, progress)?

@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 
 use crate::image::BinaryImage;
-use crate::trace::{Approximation, Geometry, Retrieval, TraceOptions};
+use crate::trace::{Approximation, ContourOptions, Geometry, Retrieval};
 
 /// Options with every combination of retrieval, geometry and approximation.
-pub(in crate::trace) fn all_options() -> Vec<TraceOptions> {
+pub(in crate::trace) fn all_options() -> Vec<ContourOptions> {
     let mut all = Vec::new();
     for retrieval in [
         Retrieval::External,
@@ -22,11 +22,11 @@ pub(in crate::trace) fn all_options() -> Vec<TraceOptions> {
             (Geometry::Edges, Approximation::None),
             (Geometry::Edges, Approximation::Simple),
         ] {
-            all.push(TraceOptions {
+            all.push(ContourOptions {
                 retrieval,
                 geometry,
                 approximation,
-                ..TraceOptions::default()
+                ..ContourOptions::default()
             });
         }
     }

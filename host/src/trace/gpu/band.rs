@@ -16,7 +16,7 @@ use crate::gpu::{Gpu, GpuBuffer};
 use crate::memory::reserve;
 use crate::trace::Band;
 use crate::trace::parts::{BandBorders, Before, Cycles, NO_CONTOUR, cut};
-use crate::trace::{Retrieval, TraceAlgorithm, TraceOptions};
+use crate::trace::{ContourOptions, Retrieval, TraceAlgorithm};
 
 /// A band with rows below it has a multiple of this many rows.
 pub(in crate::trace) const BAND_ROWS: u32 = TILE_HEIGHT;
@@ -26,7 +26,7 @@ pub(in crate::trace) const BAND_ROWS: u32 = TILE_HEIGHT;
 pub(in crate::trace) fn trace_band<G: Gpu>(
     tracer: &DeviceTracer<G>,
     band: Band<'_>,
-    options: &TraceOptions,
+    options: &ContourOptions,
 ) -> Result<BandBorders> {
     let (words, first_row, height) = surrounded(band)?;
     // Before anything is copied.

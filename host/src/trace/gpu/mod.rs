@@ -54,8 +54,8 @@ use trazar_kernels::trace::teh_chin::Curvature;
 
 use super::contours::Contours;
 use super::parts::LEAST_POINTS;
-use super::{Approximation, Geometry, TraceAlgorithm, TraceOptions};
-use crate::error::{Error, OptionProblem, Result};
+use super::{Approximation, ContourOptions, Geometry, TraceAlgorithm, TraceOptions};
+use crate::error::{Error, Result};
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::image::BinaryImage;
 use crate::image::gpu::{DeviceImage, DeviceImageBatch};
@@ -289,7 +289,7 @@ impl<G: Gpu> DeviceTracer<G> {
     pub(crate) fn trace_host_batch(
         &self,
         images: &[BinaryImage],
-        options: &TraceOptions,
+        options: &ContourOptions,
     ) -> Result<Vec<Contours>> {
         let images = DeviceImageBatch::upload(self.gpu(), images)?;
         self.trace_batch(&images, options)?.to_host()
@@ -338,12 +338,13 @@ impl<G: Gpu> DeviceTracer<G> {
     ///
     /// ```
     /// use trazar::emulator::Emulator;
-    /// use trazar::{BinaryImage, DeviceImageBatch, DeviceTracer, TraceOptions};
+    /// use trazar::trace::ContourOptions;
+    /// use trazar::{BinaryImage, DeviceImageBatch, DeviceTracer};
     ///
     /// let tracer = DeviceTracer::on(Emulator::new(0));
     /// let images = [BinaryImage::from_art("##.#")?, BinaryImage::from_art("...#")?];
     /// let batch = DeviceImageBatch::upload(tracer.gpu(), &images)?;
-    /// let contours = tracer.trace_batch(&batch, &TraceOptions::default())?;
+    /// let contours = tracer.trace_batch(&batch, &ContourOptions::default())?;
     /// assert_eq!(contours.image_offsets(), [0, 2, 3]);
     /// assert_eq!(contours.to_host()?[1].len(), 1);
     /// # Ok::<(), trazar::Error>(())
@@ -351,29 +352,18 @@ impl<G: Gpu> DeviceTracer<G> {
     ///
     /// # Errors
     /// Those of [`trace`](Self::trace), with limits on pixels for all images together and one more
-    /// row per image; [`Error::InvalidOption`] for another algorithm.
+    /// row per image.
     pub fn trace_batch(
         &self,
         images: &DeviceImageBatch<G>,
-        options: &TraceOptions,
+        options: &ContourOptions,
     ) -> Result<DeviceContourBatch<G>> {
-        let algorithm = options.algorithm_on(G::BACKEND);
-        if algorithm != TraceAlgorithm::Fragments {
-            return Err(Error::option(
-                "algorithm",
-                OptionProblem::Conflict,
-                format!(
-                    "a batch is traced by fragments, not by {}",
-                    algorithm.name()
-                ),
-            ));
-        }
         let stack = Images {
             count: images.len() as u32,
             pitch: images.height() + 1,
         };
         let (contours, image_offsets) =
-            self.trace_images(images.stack(), stack, options, &mut |_| Ok(()))?;
+            self.trace_images(images.stack(), stack, &(*options).into(), &mut |_| Ok(()))?;
         let single = [0, contours.len() as u32];
         Ok(DeviceContourBatch {
             image_offsets: match stack.count {
@@ -396,17 +386,17 @@ impl<G: Gpu> DeviceTracer<G> {
         options: &TraceOptions,
         queued: &mut dyn FnMut(&'static str) -> Result<()>,
     ) -> Result<(DeviceContours<G>, Vec<u32>)> {
-        options.validate()?;
+        options.contours.validate()?;
         let algorithm = options.algorithm_on(G::BACKEND);
         algorithm.check_runs_on(G::BACKEND)?;
         let (width, height) = (image.width(), image.height());
         let raster = raster(width, height, algorithm)?;
-        let curvature = match options.approximation {
+        let curvature = match options.contours.approximation {
             Approximation::None | Approximation::Simple => None,
             Approximation::TehChinL1 => Some(Curvature::L1),
             Approximation::TehChinKCos => Some(Curvature::KCosine),
         };
-        let approximation = match (options.geometry, options.approximation) {
+        let approximation = match (options.contours.geometry, options.contours.approximation) {
             // A ring has a vertex where it turns and nowhere else.
             (Geometry::Edges, _) | (_, Approximation::Simple) => {
                 kernel_options::Approximation::Simple
@@ -416,7 +406,7 @@ impl<G: Gpu> DeviceTracer<G> {
         };
         let gpu = self.gpu();
         // A corner shared by two pixels is passed differently if both are of one component.
-        let labels = match options.geometry {
+        let labels = match options.contours.geometry {
             Geometry::Centers => None,
             Geometry::Edges => {
                 let options = LabelOptions::default().connectivity(Connectivity::Four);
@@ -431,7 +421,7 @@ impl<G: Gpu> DeviceTracer<G> {
             words: &words,
             labels: labels.as_ref().map_or(&none, |labels| labels.labels()),
             raster,
-            geometry: match options.geometry {
+            geometry: match options.contours.geometry {
                 Geometry::Centers => kernel_options::Geometry::Centers,
                 Geometry::Edges => kernel_options::Geometry::Edges,
             },
@@ -439,14 +429,14 @@ impl<G: Gpu> DeviceTracer<G> {
             joining: self.joining,
         };
         let arrange = |found: &mut BorderBuffers<G>, queued: &mut dyn FnMut(&'static str) -> _| {
-            let arranged = hierarchy::arrange(gpu, raster, found, options.retrieval)?;
+            let arranged = hierarchy::arrange(gpu, raster, found, options.contours.retrieval)?;
             queued("order and hierarchy")?;
             Ok::<_, Error>(arranged)
         };
         let mut image_offsets = Vec::new();
         let (arranged, points) = match algorithm {
-            TraceAlgorithm::Tiles => {
-                let mut borders = tiles::find(&work, options.tiles, queued)?;
+            TraceAlgorithm::Tiles(tiles) => {
+                let mut borders = tiles::find(&work, tiles, queued)?;
                 let (arranger, arranged) = arrange(&mut borders.found, queued)?;
                 let points = tiles::write(&work, &borders, &arranger.places, &arranged)?;
                 queued("points")?;
@@ -454,7 +444,8 @@ impl<G: Gpu> DeviceTracer<G> {
             }
             TraceAlgorithm::Fragments => {
                 let arena = self.arena().take();
-                let traced = fragments::trace(&work, images, options.retrieval, arena, queued)?;
+                let traced =
+                    fragments::trace(&work, images, options.contours.retrieval, arena, queued)?;
                 *self.arena() = Some(traced.arena);
                 image_offsets = traced.image_offsets;
                 (traced.arranged, traced.points)
@@ -471,7 +462,7 @@ impl<G: Gpu> DeviceTracer<G> {
         let contours = DeviceContours {
             width,
             height,
-            geometry: options.geometry,
+            geometry: options.contours.geometry,
             points,
             offsets: arranged.offsets,
             kinds: arranged.kinds,

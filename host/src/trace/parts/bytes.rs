@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::image::MAX_SIDE;
 use crate::memory::{reserve, zeroed_vec};
 use crate::trace::cpu::saddles::{ENDED, RimRun};
-use crate::trace::{Approximation, Geometry, Retrieval, TraceOptions};
+use crate::trace::{Approximation, ContourOptions, Geometry, Retrieval};
 
 /// Name of the bytes' content, in errors.
 pub(super) const PART: &str = "a contour part";
@@ -127,10 +127,10 @@ impl ContourPart {
     ///
     /// ```
     /// use trazar::trace::{Band, ContourPart};
-    /// use trazar::{BinaryImage, TraceOptions};
+    /// use trazar::{BinaryImage, ContourOptions};
     ///
     /// let image = BinaryImage::from_art(".##\n.##")?;
-    /// let part = ContourPart::trace(Band::new(&image, 0), &TraceOptions::default())?;
+    /// let part = ContourPart::trace(Band::new(&image, 0), &ContourOptions::default())?;
     /// let bytes = part.to_bytes()?;
     /// assert_eq!(ContourPart::from_bytes(&bytes)?.finish()?, part.finish()?);
     /// assert!(ContourPart::from_bytes(&bytes[1..]).is_err());
@@ -146,7 +146,7 @@ impl ContourPart {
             right && rows.end <= MAX_SIDE,
             "they are of no rows of an image",
         )?;
-        let options = TraceOptions::default()
+        let options = ContourOptions::default()
             .retrieval(value_of(from, &RETRIEVALS)?)
             .approximation(value_of(from, &APPROXIMATIONS)?)
             .geometry(value_of(from, &GEOMETRIES)?);

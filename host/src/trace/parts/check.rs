@@ -18,7 +18,7 @@ use crate::trace::contours::BorderKind;
 use crate::trace::cpu::chains::STEPS;
 use crate::trace::cpu::fragments::KeptPoints;
 use crate::trace::cpu::walk::{Centers, Edges, Walk};
-use crate::trace::{Geometry, TraceOptions};
+use crate::trace::{ContourOptions, Geometry};
 
 impl ContourPart {
     /// Refuses invalid borders: those that start beyond the image or leave it, do not end where
@@ -55,7 +55,7 @@ impl ContourPart {
 struct Check<'a> {
     pool: &'a Pool,
     segments: &'a Segments,
-    options: &'a TraceOptions,
+    options: &'a ContourOptions,
     size: (i64, i64),
 }
 

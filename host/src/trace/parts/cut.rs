@@ -22,7 +22,7 @@ use super::runs::encode_run;
 use crate::error::{Error, Result};
 use crate::memory::reserve;
 use crate::trace::Band;
-use crate::trace::TraceOptions;
+use crate::trace::ContourOptions;
 use crate::trace::cpu::chains::{Direction, STEPS, opposite};
 use crate::trace::cpu::fragments::KeptPoints;
 use crate::trace::cpu::walk::Rim;
@@ -65,7 +65,7 @@ pub(super) const FRAGMENTS: &str = "the fragments of borders";
 /// image.
 pub(in crate::trace) fn cut(
     band: Band<'_>,
-    options: &TraceOptions,
+    options: &ContourOptions,
     cycles: Cycles<'_>,
     least_points: usize,
     before: impl FnOnce(&[u64]) -> Result<Vec<Before>>,

@@ -26,7 +26,7 @@ use crate::trace::cpu::fragments::follow::{
 use crate::trace::cpu::fragments::join::{Part, Rings, gather, rings};
 use crate::trace::cpu::fragments::{KeptPoints, strip_rows};
 use crate::trace::cpu::saddles::{OpenSaddles, Saddles};
-use crate::trace::{Geometry, TraceOptions};
+use crate::trace::{ContourOptions, Geometry};
 
 /// What is found in a band.
 pub(in crate::trace) struct BandBorders {
@@ -50,7 +50,10 @@ pub(in super::super) struct Crossings {
 }
 
 /// Traces a band in strips that all cores share.
-pub(in super::super) fn trace_band(band: Band<'_>, options: &TraceOptions) -> Result<BandBorders> {
+pub(in super::super) fn trace_band(
+    band: Band<'_>,
+    options: &ContourOptions,
+) -> Result<BandBorders> {
     let rows = strip_rows(band.width(), band.height(), rayon::current_num_threads());
     trace_band_in_strips(band, rows, options)
 }
@@ -58,7 +61,7 @@ pub(in super::super) fn trace_band(band: Band<'_>, options: &TraceOptions) -> Re
 pub(in super::super) fn trace_band_in_strips(
     band: Band<'_>,
     rows: u32,
-    options: &TraceOptions,
+    options: &ContourOptions,
 ) -> Result<BandBorders> {
     let (kept, _) = KeptPoints::of(options);
     let (walls, saddles) = match options.geometry {

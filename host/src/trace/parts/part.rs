@@ -15,7 +15,7 @@ use crate::trace::contours::Contours;
 use crate::trace::cpu::saddles::{ENDED, RimRun};
 use crate::trace::gpu::DeviceTracer;
 use crate::trace::gpu::band::{BAND_ROWS, trace_band as trace_band_on};
-use crate::trace::{Geometry, TraceOptions};
+use crate::trace::{ContourOptions, Geometry};
 
 /// The borders of some rows of an image, and the fragments of borders that leave these rows.
 ///
@@ -31,13 +31,13 @@ use crate::trace::{Geometry, TraceOptions};
 ///
 /// ```
 /// use trazar::trace::{Band, ContourPart};
-/// use trazar::{BinaryImage, Engine, TraceOptions};
+/// use trazar::{BinaryImage, Engine, ContourOptions};
 ///
 /// let art = [".####.\n.#..#.\n", ".#..#.\n.####.\n"];
 /// let whole = BinaryImage::from_art(&art.concat())?;
 /// let [upper, lower] = [BinaryImage::from_art(art[0])?, BinaryImage::from_art(art[1])?];
 ///
-/// let options = TraceOptions::default();
+/// let options = ContourOptions::default();
 /// let upper_part = ContourPart::trace(Band::new(&upper, 0).with_below(lower.row(0)), &options)?;
 /// let lower_part = ContourPart::trace(Band::new(&lower, 2).with_above(upper.row(1)), &options)?;
 /// let contours = ContourPart::join(upper_part, lower_part)?.finish()?;
@@ -48,7 +48,7 @@ use crate::trace::{Geometry, TraceOptions};
 pub struct ContourPart {
     pub(super) width: u32,
     pub(super) rows: Range<u32>,
-    pub(super) options: TraceOptions,
+    pub(super) options: ContourOptions,
     pub(super) pool: Pool,
     pub(super) outline: Outline,
     /// The number of 4-connected components that continue beyond the part; only for saddles.
@@ -94,31 +94,9 @@ pub(super) struct Half {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpenSaddle(pub(super) [Half; 2]);
 
-impl ContourPart {
-    /// Traces a band, on all threads of the current rayon pool.
-    ///
-    /// The options' algorithm and tiles have no meaning here.
-    ///
-    /// # Errors
-    /// [`Error::LengthMismatch`] or [`Error::InvalidOption`] for a neighbouring row that does not
-    /// fit the band, and for a band that has no row above it although it is not at the image's
-    /// upper frame; [`Error::InvalidOption`] for options that contradict each other;
-    /// [`Error::ImageTooLarge`] for rows beyond [`MAX_SIDE`](crate::MAX_SIDE); [`Error::TooMany`];
-    /// [`Error::OutOfMemory`].
-    pub fn trace(band: Band<'_>, options: &TraceOptions) -> Result<Self> {
-        let options = TraceOptions {
-            algorithm: None,
-            tiles: None,
-            ..*options
-        };
-        options.validate()?;
-        band.check()?;
-        crate::threads::ensure();
-        let found = rayon::scope(|_| trace_band(band, &options))?;
-        Self::of_band(band, options, found)
-    }
-
-    /// Traces a band on a GPU; the part is the same as that of [`trace`](Self::trace).
+impl<G: Gpu> DeviceTracer<G> {
+    /// Traces a band on a GPU; the part is the same as that of
+    /// [`ContourPart::trace`].
     ///
     /// Kernels find the borders of the band's rows and the two beside it. The host cuts them where
     /// they leave the band, and turns points into steps, on all threads of the current rayon pool.
@@ -128,40 +106,31 @@ impl ContourPart {
     ///
     /// ```
     /// use trazar::emulator::Emulator;
-    /// use trazar::trace::{Band, ContourPart};
-    /// use trazar::{DeviceTracer, Engine, TraceOptions, generate};
+    /// use trazar::trace::{Band, ContourOptions, ContourPart};
+    /// use trazar::{DeviceTracer, Engine, generate};
     ///
     /// // On an NVIDIA GPU: `DeviceTracer::new(&trazar::cuda::Device::open(0)?)?`.
     /// let tracer = DeviceTracer::on(Emulator::new(0));
     /// let [upper, lower] = [generate::noise(70, 32, 0.5, 1)?, generate::noise(70, 9, 0.5, 2)?];
-    /// let options = TraceOptions::default();
+    /// let options = ContourOptions::default();
     /// let upper_band = Band::new(&upper, 0).with_below(lower.row(0));
     /// let lower_band = Band::new(&lower, 32).with_above(upper.row(31));
-    /// let upper_part = ContourPart::trace_on(&tracer, upper_band, &options)?;
+    /// let upper_part = tracer.trace_part(upper_band, &options)?;
     /// let lower_part = ContourPart::trace(lower_band, &options)?;
     /// let contours = ContourPart::join(upper_part, lower_part)?.finish()?;
     /// # let rows = |x, y| if y < 32 { upper.get(x, y) } else { lower.get(x, y - 32) };
     /// # let whole = trazar::BinaryImage::from_fn(70, 41, rows)?;
-    /// assert_eq!(contours, Engine::cpu().trace(&whole, &options)?);
+    /// assert_eq!(contours, Engine::cpu().trace(&whole, &options.into())?);
     /// # Ok::<(), trazar::Error>(())
     /// ```
     ///
     /// # Errors
-    /// Those of [`trace`](Self::trace) and of [`DeviceTracer::trace`].
-    pub fn trace_on<G: Gpu>(
-        tracer: &DeviceTracer<G>,
-        band: Band<'_>,
-        options: &TraceOptions,
-    ) -> Result<Self> {
-        let options = TraceOptions {
-            algorithm: None,
-            tiles: None,
-            ..*options
-        };
+    /// Those of [`ContourPart::trace`] and of [`trace`](Self::trace).
+    pub fn trace_part(&self, band: Band<'_>, options: &ContourOptions) -> Result<ContourPart> {
         options.validate()?;
         band.check()?;
         if options.geometry == Geometry::Edges {
-            return Self::trace(band, &options);
+            return ContourPart::trace(band, options);
         }
         crate::threads::ensure();
         let height = band.height();
@@ -171,23 +140,41 @@ impl ContourPart {
         };
         let [upper, lower] = band.split_at(rows);
         let upper = upper.map(|band| {
-            let found = trace_band_on(tracer, band, &options)?;
-            Self::of_band(band, options, found)
+            let found = trace_band_on(self, band, options)?;
+            ContourPart::of_band(band, *options, found)
         });
         let lower = lower.map(|band| {
-            let found = rayon::scope(|_| trace_band(band, &options))?;
-            Self::of_band(band, options, found)
+            let found = rayon::scope(|_| trace_band(band, options))?;
+            ContourPart::of_band(band, *options, found)
         });
         match (upper, lower) {
-            (Some(upper), Some(lower)) => Self::join(upper?, lower?),
+            (Some(upper), Some(lower)) => ContourPart::join(upper?, lower?),
             (Some(part), None) | (None, Some(part)) => part,
             (None, None) => unreachable!("a band has a row"),
         }
     }
+}
+
+impl ContourPart {
+    /// Traces a band, on all threads of the current rayon pool.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] or [`Error::InvalidOption`] for a neighbouring row that does not
+    /// fit the band, and for a band that has no row above it although it is not at the image's
+    /// upper frame; [`Error::InvalidOption`] for options that contradict each other;
+    /// [`Error::ImageTooLarge`] for rows beyond [`MAX_SIDE`](crate::MAX_SIDE); [`Error::TooMany`];
+    /// [`Error::OutOfMemory`].
+    pub fn trace(band: Band<'_>, options: &ContourOptions) -> Result<Self> {
+        options.validate()?;
+        band.check()?;
+        crate::threads::ensure();
+        let found = rayon::scope(|_| trace_band(band, options))?;
+        Self::of_band(band, *options, found)
+    }
 
     pub(super) fn of_band(
         band: Band<'_>,
-        options: TraceOptions,
+        options: ContourOptions,
         found: BandBorders,
     ) -> Result<Self> {
         let BandBorders {

@@ -18,7 +18,7 @@ use crate::trace::cpu::hierarchy;
 use crate::trace::cpu::teh_chin::{Curvature, Selection};
 use crate::trace::cpu::walk::{Centers, Edges, Walk};
 use crate::trace::source::ContourSource;
-use crate::trace::{Geometry, TraceOptions};
+use crate::trace::{ContourOptions, Geometry};
 
 /// The contours of an image in their order, with their hierarchy; points are made on demand.
 ///
@@ -71,7 +71,7 @@ struct Batch {
 
 impl StoredContours {
     /// Puts the borders of a pool into the result's order; all of them are closed.
-    pub(super) fn new(mut pool: Pool, size: (u32, u32), options: TraceOptions) -> Result<Self> {
+    pub(super) fn new(mut pool: Pool, size: (u32, u32), options: ContourOptions) -> Result<Self> {
         const BORDERS: &str = "the borders";
         let count = pool.borders.len();
         check_count(count)?;

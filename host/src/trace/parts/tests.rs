@@ -368,20 +368,23 @@ fn bands_of_different_images_are_refused() {
 #[cfg(feature = "formats")]
 #[test]
 fn files_are_the_same() {
-    use crate::formats::{GdsOptions, write_gds, write_geojson, write_json, write_svg};
+    use crate::formats::{
+        GdsOptions, write_contours_gds, write_contours_geojson, write_contours_json,
+        write_contours_svg,
+    };
     use crate::trace::BorderKind;
 
     fn files(contours: &impl ContourSource, options: &TraceOptions) -> Vec<Vec<u8>> {
         let mut files = vec![Vec::new(); 4];
-        write_json(contours, &mut files[0]).unwrap();
-        write_svg(contours, &mut files[1]).unwrap();
-        write_geojson(contours, &mut files[2]).unwrap();
+        write_contours_json(contours, &mut files[0]).unwrap();
+        write_contours_svg(contours, &mut files[1]).unwrap();
+        write_contours_geojson(contours, &mut files[2]).unwrap();
         let layout = GdsOptions::default().max_vertices(50u16);
         // A layout has no pixel centers, and no hole whose outer border is unknown.
         let has_holes = contours.kinds().contains(&BorderKind::Hole);
         let is_layout = options.geometry == Geometry::Edges
             && !(has_holes && options.retrieval == Retrieval::List);
-        let written = write_gds(contours, &layout, &mut files[3]);
+        let written = write_contours_gds(contours, &layout, &mut files[3]);
         assert_eq!(written.is_ok(), is_layout, "{written:?}, {options:?}");
         assert_eq!(files[3].is_empty(), !is_layout, "{options:?}");
         files

@@ -12,7 +12,7 @@ use crate::gpu::{Gpu, Workers};
 use crate::image::BinaryImage;
 use crate::trace::gpu::DeviceTracer;
 use crate::trace::gpu::band::BAND_ROWS;
-use crate::trace::{Band, TraceOptions};
+use crate::trace::{Band, ContourOptions};
 
 /// Memory for tracing, per pixel of a band of noise.
 const BYTES_PER_PIXEL: u64 = 4;
@@ -49,23 +49,23 @@ const LEAST_ROWS: u32 = 16;
 /// border takes at most a byte per step, and a few bytes per straight line.
 ///
 /// ```
-/// use trazar::trace::BandTracer;
-/// use trazar::{BinaryImage, Engine, TraceOptions};
+/// use trazar::trace::{BandTracer, ContourOptions};
+/// use trazar::{BinaryImage, Engine};
 ///
 /// let art = [".####.\n.#..#.\n", ".#..#.\n.####.\n"];
-/// let options = TraceOptions::default();
+/// let options = ContourOptions::default();
 /// let mut tracer = BandTracer::in_memory(&options)?;
 /// for band in art {
 ///     tracer.push(BinaryImage::from_art(band)?)?;
 /// }
 /// let contours = tracer.finish()?.into_contours()?;
 /// let whole = BinaryImage::from_art(&art.concat())?;
-/// assert_eq!(contours, Engine::cpu().trace(&whole, &options)?);
+/// assert_eq!(contours, Engine::cpu().trace(&whole, &options.into())?);
 /// # Ok::<(), trazar::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct BandTracer {
-    options: TraceOptions,
+    options: ContourOptions,
     /// The part of the rows above the last band.
     part: Option<ContourPart>,
     /// The store that the first part is moved to.
@@ -79,11 +79,9 @@ pub struct BandTracer {
 impl BandTracer {
     /// A tracer that keeps steps in memory.
     ///
-    /// The options' algorithm and tiles have no meaning here.
-    ///
     /// # Errors
     /// [`Error::InvalidOption`] for options that contradict each other.
-    pub fn in_memory(options: &TraceOptions) -> Result<Self> {
+    pub fn in_memory(options: &ContourOptions) -> Result<Self> {
         Self::new(options, Store::in_memory())
     }
 
@@ -95,19 +93,14 @@ impl BandTracer {
     /// # Errors
     /// Those of [`in_memory`](Self::in_memory), and [`Error::Io`] if no file can be made there.
     #[cfg(feature = "formats")]
-    pub fn in_file(options: &TraceOptions, folder: impl AsRef<Path>) -> Result<Self> {
+    pub fn in_file(options: &ContourOptions, folder: impl AsRef<Path>) -> Result<Self> {
         Self::new(options, Store::in_folder(folder.as_ref())?)
     }
 
-    fn new(options: &TraceOptions, store: Store) -> Result<Self> {
-        let options = TraceOptions {
-            algorithm: None,
-            tiles: None,
-            ..*options
-        };
+    fn new(options: &ContourOptions, store: Store) -> Result<Self> {
         options.validate()?;
         Ok(Self {
-            options,
+            options: *options,
             part: None,
             store: Some(store),
             band: None,
@@ -189,7 +182,7 @@ impl BandTracer {
     }
 
     /// Takes bands as [`trace`](Self::trace) does, and traces them on several GPUs, each as
-    /// [`ContourPart::trace_on`]: any free GPU takes the next band; [emulators](crate::emulator)
+    /// [`DeviceTracer::trace_part`]: any free GPU takes the next band; [emulators](crate::emulator)
     /// can replace GPUs. Parts are joined in the order of their rows, on this thread, which also
     /// calls `next`. Without a GPU it is [`trace`](Self::trace).
     ///
@@ -201,12 +194,12 @@ impl BandTracer {
     ///
     /// ```
     /// use trazar::emulator::Emulator;
-    /// use trazar::trace::BandTracer;
-    /// use trazar::{Engine, TraceOptions, generate};
+    /// use trazar::trace::{BandTracer, ContourOptions};
+    /// use trazar::{Engine, generate};
     ///
     /// // On NVIDIA GPUs: `trazar::cuda::Queue::open(&trazar::cuda::Device::open(0)?)?`, and so on.
     /// let gpus = [Emulator::new(0), Emulator::new(1)];
-    /// let options = TraceOptions::default();
+    /// let options = ContourOptions::default();
     /// let image = generate::noise(40, 96, 0.5, 1)?;
     /// let mut rows = (0..96).step_by(32);
     /// let bands = || {
@@ -214,12 +207,12 @@ impl BandTracer {
     ///     rows.next().map(band).transpose()
     /// };
     /// let contours = BandTracer::in_memory(&options)?.trace_on(&gpus, bands)?.into_contours()?;
-    /// assert_eq!(contours, Engine::cpu().trace(&image, &options)?);
+    /// assert_eq!(contours, Engine::cpu().trace(&image, &options.into())?);
     /// # Ok::<(), trazar::Error>(())
     /// ```
     ///
     /// # Errors
-    /// Those of [`trace`](Self::trace) and of [`ContourPart::trace_on`].
+    /// Those of [`trace`](Self::trace) and of [`DeviceTracer::trace_part`].
     pub fn trace_on<G: Gpu + Send + Sync>(
         mut self,
         gpus: &[G],
@@ -389,7 +382,7 @@ impl Task {
     fn trace<G: Gpu>(
         &self,
         tracer: &DeviceTracer<G>,
-        options: &TraceOptions,
+        options: &ContourOptions,
     ) -> Result<ContourPart> {
         let mut band = Band::new(&self.image, self.first_row);
         if self.first_row > 0 {
@@ -398,6 +391,6 @@ impl Task {
         if let Some(below) = &self.below {
             band = band.with_below(below);
         }
-        ContourPart::trace_on(tracer, band, options)
+        tracer.trace_part(band, options)
     }
 }

@@ -19,7 +19,7 @@ fn read(text: impl AsRef<[u8]>) -> Result<RoutingCase> {
 
 fn write(case: &RoutingCase) -> String {
     let mut text = Vec::new();
-    write_case(case, &mut text).unwrap();
+    write_case_text(case, &mut text).unwrap();
     String::from_utf8(text).unwrap()
 }
 
@@ -403,7 +403,7 @@ fn numbers_of_any_length_and_nothing_like_them() {
 #[test]
 fn what_has_no_words_is_not_written() {
     let mut case = read(EXAMPLE).unwrap();
-    let refused = |case: &RoutingCase, word: &str| match write_case(case, &mut Vec::new()) {
+    let refused = |case: &RoutingCase, word: &str| match write_case_text(case, &mut Vec::new()) {
         Err(Error::Unwritable { reason, .. }) => assert!(reason.contains(word), "{reason}"),
         other => panic!("{other:?}"),
     };

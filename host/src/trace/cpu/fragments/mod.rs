@@ -58,7 +58,7 @@ use crate::image::BinaryImage;
 use crate::progress::Progress;
 use crate::trace::Band;
 use crate::trace::contours::Contours;
-use crate::trace::{Approximation, Geometry, TraceOptions};
+use crate::trace::{Approximation, ContourOptions, Geometry};
 
 /// The most pixels of a strip: its planes take 0.7 bytes per pixel, and a core's own cache has a
 /// megabyte or more.
@@ -76,7 +76,7 @@ const LEAST_PIXELS: u32 = 1 << 16;
 /// Traces all borders of an image.
 pub(in crate::trace) fn trace(
     image: &BinaryImage,
-    options: &TraceOptions,
+    options: &ContourOptions,
     progress: &Progress<'_>,
 ) -> Result<Contours> {
     let rows = strip_rows(image.width(), image.height(), rayon::current_num_threads());
@@ -108,7 +108,7 @@ pub(in crate::trace) enum KeptPoints {
 
 impl KeptPoints {
     /// The points to keep for `options`, and the approximation that thins them in the end.
-    pub(in crate::trace) fn of(options: &TraceOptions) -> (Self, Option<Curvature>) {
+    pub(in crate::trace) fn of(options: &ContourOptions) -> (Self, Option<Curvature>) {
         match (options.geometry, options.approximation) {
             // A ring has a vertex where it turns and nowhere else.
             (Geometry::Edges, _) | (_, Approximation::Simple) => (Self::Turns, None),
@@ -123,7 +123,7 @@ impl KeptPoints {
 fn trace_in_strips(
     image: &BinaryImage,
     rows: u32,
-    options: &TraceOptions,
+    options: &ContourOptions,
     progress: &Progress<'_>,
 ) -> Result<Contours> {
     let (kept, curvature) = KeptPoints::of(options);

@@ -8,7 +8,7 @@ use crate::generate::Pattern;
 use crate::trace::{Retrieval, TraceAlgorithm};
 
 /// The options under which a mistake in any stage shows.
-fn main_options() -> Vec<TraceOptions> {
+fn main_options() -> Vec<ContourOptions> {
     let mut options = all_options();
     options.retain(|options| {
         options.retrieval == Retrieval::Tree
@@ -20,7 +20,7 @@ fn main_options() -> Vec<TraceOptions> {
     options
 }
 
-fn check(image: &BinaryImage, options: &[TraceOptions], heights: &[u32]) {
+fn check(image: &BinaryImage, options: &[ContourOptions], heights: &[u32]) {
     for options in options {
         let silent = &Progress::SILENT;
         let expected =

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::error::Result;
-use crate::trace::tiles_of;
+use crate::trace::TileCounts;
 
 /// By default, rectangles have at least this many pixels along a side, and fewer than twice as
 /// many: the marks of one stay in a core's cache.
@@ -37,9 +37,9 @@ impl Rectangle {
 
 impl TileGrid {
     /// # Errors
-    /// Those of [`tiles_of`].
-    pub(super) fn new(width: u32, height: u32, tiles: Option<(u32, u32)>) -> Result<Self> {
-        let (columns, rows) = tiles_of(width, height, tiles, DEFAULT_SIDE)?;
+    /// Those of [`TileCounts::for_image`].
+    pub(super) fn new(width: u32, height: u32, tiles: TileCounts) -> Result<Self> {
+        let (columns, rows) = tiles.for_image(width, height, DEFAULT_SIDE)?;
         Ok(Self {
             width,
             height,

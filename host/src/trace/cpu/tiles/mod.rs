@@ -48,15 +48,14 @@ use super::walk::{Centers, Edges, Walk};
 use crate::error::Result;
 use crate::image::BinaryImage;
 use crate::progress::Progress;
-use crate::trace::Geometry;
+use crate::trace::{Geometry, TileCounts};
 use grid::TileGrid;
 
-/// Follows all borders of an image, with `tiles` rectangles along x and y, or a number of them that
-/// suits its size.
+/// Follows all borders of an image in rectangles, `tiles` along x and y.
 pub(super) fn follow_borders(
     image: &BinaryImage,
     geometry: Geometry,
-    tiles: Option<(u32, u32)>,
+    tiles: TileCounts,
     progress: &Progress<'_>,
 ) -> Result<Chains> {
     let grid = TileGrid::new(image.width(), image.height(), tiles)?;

@@ -19,7 +19,7 @@ use trazar_kernels::trace::tiles::track::Fragment;
 use super::{Arranged, BorderBuffers, Work};
 use crate::Result;
 use crate::gpu::Gpu;
-use crate::trace::tiles_of;
+use crate::trace::TileCounts;
 
 pub(super) use points::write;
 
@@ -42,11 +42,11 @@ pub(super) struct TileBorders<G: Gpu> {
 /// image's size.
 pub(super) fn find<G: Gpu>(
     work: &Work<'_, G>,
-    tiles: Option<(u32, u32)>,
+    tiles: TileCounts,
     queued: &mut dyn FnMut(&'static str) -> Result<()>,
 ) -> Result<TileBorders<G>> {
     let raster = work.raster;
-    let (columns, rows) = tiles_of(raster.width, raster.height, tiles, DEFAULT_SIDE)?;
+    let (columns, rows) = tiles.for_image(raster.width, raster.height, DEFAULT_SIDE)?;
     let grid = TileGrid::new(raster, columns, rows);
     let mut tracked = track::track(work, grid, queued)?;
     connect::connect(work.gpu, &mut tracked, raster, grid)?;
