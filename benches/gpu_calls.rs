@@ -97,13 +97,13 @@ fn bench_batch(queue: &Queue, count: u32, side: u32) -> Result<()> {
     };
     let options = TraceOptions::default();
     let packed = pack()?;
-    let found = tracer.trace_batch(&packed, &options)?.to_host()?;
+    let found = tracer.trace_batch(&packed, &options.contours)?.to_host()?;
     for (found, image) in found.iter().zip(&packed.to_host()?) {
         assert!(*found == Engine::cpu().trace(image, &options)?);
     }
     report(&format!("contours {count} x {side}"), || {
         let packed = pack()?;
-        let contours = tracer.trace_batch(&packed, &options)?;
+        let contours = tracer.trace_batch(&packed, &options.contours)?;
         stream.synchronize()?;
         drop((packed, contours));
         Ok(())

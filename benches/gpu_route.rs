@@ -169,7 +169,7 @@ mod table {
             let resident = || {
                 Ok(self
                     .router
-                    .route(&on_device, nets, &RouteOptions::default())?
+                    .route(&on_device, nets, &DeviceRouteOptions::default())?
                     .remove(0))
             };
             self.resident
@@ -197,8 +197,7 @@ mod table {
             let expected = expected.as_slice();
             let on_device = DeviceGrid::upload(router.gpu(), &grid)?;
             let (found, resident) = median_ms(seconds, || {
-                let distances =
-                    router.distances(&on_device, &source, &DistanceOptions::default())?;
+                let distances = router.distances(&on_device, &source)?;
                 router.gpu().stream().synchronize()?;
                 Ok(distances)
             })?;
@@ -207,9 +206,7 @@ mod table {
             drop(on_device);
             let (found, from_host) = median_ms(seconds, || {
                 let on_device = DeviceGrid::upload(router.gpu(), &grid)?;
-                Ok(router
-                    .distances(&on_device, &source, &DistanceOptions::default())?
-                    .to_vec()?)
+                Ok(router.distances(&on_device, &source)?.to_vec()?)
             })?;
             assert!(found == expected, "wrong distances: side {side}");
             let rate = f64::from(grid.cell_count()) / resident / 1e3;
@@ -240,7 +237,7 @@ mod table {
         let (expected, cpu) = median_ms(seconds, || Engine::cpu().route(&grid, &nets, &options))?;
         let on_device = DeviceGrid::upload(router.gpu(), &grid)?;
         let (found, resident) = median_ms(seconds, || {
-            router.route(&on_device, &nets, &RouteOptions::default())
+            router.route(&on_device, &nets, &DeviceRouteOptions::default())
         })?;
         assert!(found == expected, "wrong routes: batch");
         let (found, from_host) = median_ms(seconds, || {
@@ -271,7 +268,7 @@ mod table {
             let nets = [net];
             let size = format!("{side} x {side}");
             group.bench_function(BenchmarkId::new(format!("tiles {pins} pins"), &size), |b| {
-                b.iter(|| router.route(&on_device, &nets, &RouteOptions::default()));
+                b.iter(|| router.route(&on_device, &nets, &DeviceRouteOptions::default()));
             });
             // Distances do not depend on the pins.
             if pins != 16 {
@@ -279,11 +276,7 @@ mod table {
             }
             group.bench_function(BenchmarkId::new("distances", &size), |b| {
                 b.iter(|| {
-                    let distances = router.distances(
-                        &on_device,
-                        &[Cell::at(0, 0)],
-                        &DistanceOptions::default(),
-                    )?;
+                    let distances = router.distances(&on_device, &[Cell::at(0, 0)])?;
                     router.gpu().stream().synchronize()?;
                     Ok::<_, Error>(distances)
                 });

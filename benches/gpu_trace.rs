@@ -26,7 +26,8 @@ use std::time::Instant;
 use criterion::{BenchmarkId, Criterion};
 use trazar::cuda::{Device, Queue};
 use trazar::generate::{self, Pattern};
-use trazar::trace::{BandTracer, ContourSource};
+use trazar::hooks;
+use trazar::trace::{BandTracer, ContourSource, TileCounts};
 use trazar::{
     Approximation, BinaryImage, Contours, DeviceImage, DeviceImageBatch, DeviceTracer, Engine,
     Error, Geometry, Result, TraceAlgorithm, TraceOptions,
@@ -65,7 +66,7 @@ fn stages(
     for _ in 0..repeats {
         let mut last = Instant::now();
         let mut stage = 0;
-        tracer.trace_in_stages(image, options, &mut |name| {
+        hooks::trace_in_stages(tracer, image, options, &mut |name| {
             tracer.gpu().stream().synchronize()?;
             let now = Instant::now();
             if all.len() == stage {
@@ -199,7 +200,7 @@ fn bench_bands(device: &Device, name: &str, image: &BinaryImage) -> Result<()> {
             });
             band.transpose()
         };
-        BandTracer::in_memory(&options)?.trace_on(gpus, bands)
+        BandTracer::in_memory(&options.contours)?.trace_on(gpus, bands)
     };
     let expected = run(&[])?.len();
     for (who, gpus) in [
@@ -223,7 +224,7 @@ fn bench_batches(tracer: &DeviceTracer<Queue>) -> Result<()> {
             .collect();
         let images = images?;
         let batch = DeviceImageBatch::upload(tracer.gpu(), &images)?;
-        let found = tracer.trace_batch(&batch, &options)?;
+        let found = tracer.trace_batch(&batch, &options.contours)?;
         let contours = found.contours().len();
         for (found, image) in found.to_host()?.iter().zip(&images) {
             assert!(
@@ -233,7 +234,7 @@ fn bench_batches(tracer: &DeviceTracer<Queue>) -> Result<()> {
         }
         drop(found);
         let ms = median_ms(20, || {
-            let found = tracer.trace_batch(&batch, &options)?;
+            let found = tracer.trace_batch(&batch, &options.contours)?;
             tracer.gpu().stream().synchronize()?;
             drop(found);
             Ok(())
@@ -262,7 +263,10 @@ fn by_criterion(tracer: &DeviceTracer<Queue>) {
                 });
             });
         };
-        for algorithm in [TraceAlgorithm::Components, TraceAlgorithm::Tiles] {
+        for algorithm in [
+            TraceAlgorithm::Components,
+            TraceAlgorithm::Tiles(TileCounts::BY_SIZE),
+        ] {
             for (name, geometry) in [("centers", Geometry::Centers), ("edges", Geometry::Edges)] {
                 let options = TraceOptions::default()
                     .algorithm(algorithm)
@@ -274,12 +278,17 @@ fn by_criterion(tracer: &DeviceTracer<Queue>) {
         const MOST_PIXELS: u64 = 1 << 18;
         for side in [1, 2, 4, 8, 16, 32, 64, 128, 256] {
             if input.image.pixel_count() <= MOST_PIXELS * u64::from(side * side) {
-                let options = TraceOptions::default().tiles((side, side));
+                let options = TraceOptions::default().algorithm(in_tiles(side));
                 bench(format!("{side} x {side} tiles"), options);
             }
         }
     });
     criterion.final_summary();
+}
+
+/// In `side` × `side` tiles.
+fn in_tiles(side: u32) -> TraceAlgorithm {
+    TraceAlgorithm::Tiles(TileCounts::new(side, side).expect("powers of two"))
 }
 
 /// The algorithm tiles, from one tile on, beside components: the sizes and numbers of tiles in
@@ -312,9 +321,7 @@ fn bench_tiles(tracer: &DeviceTracer<Queue>) -> Result<()> {
         };
         report("components", &components, 20)?;
         for side in [1, 2, 4, 8, 16, 32, 64, 128, 256] {
-            let options = TraceOptions::default()
-                .algorithm(TraceAlgorithm::Tiles)
-                .tiles((side, side));
+            let options = TraceOptions::default().algorithm(in_tiles(side));
             let repeats = if side < 8 { 1 } else { 20 };
             report(&format!("{side} x {side} tiles"), &options, repeats)?;
         }

@@ -8,6 +8,7 @@
 )]
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use trazar::trace::TileCounts;
 use trazar::{
     Approximation, Backend, BinaryImage, Engine, Geometry, Retrieval, TraceAlgorithm, TraceOptions,
 };
@@ -65,7 +66,8 @@ fn algorithms(criterion: &mut Criterion) {
             }
         }
         for side in [1, 2, 4, 8, 16, 32, 64, 128, 256] {
-            let options = TraceOptions::default().tiles((side, side));
+            let tiles = TileCounts::new(side, side).expect("powers of two");
+            let options = TraceOptions::default().algorithm(TraceAlgorithm::Tiles(tiles));
             bench(format!("{side} x {side} tiles"), options);
         }
     });

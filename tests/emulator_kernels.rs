@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use trazar::emulator::{Emulator, tally};
 use trazar::generate::{self, Pattern};
 use trazar::gpu::Scanner;
+use trazar::hooks;
 use trazar::route::{
-    Cell, DeviceGrid, DeviceRouter, DistanceOptions, Net, RouteAlgorithm, RouteOptions, RoutingGrid,
+    Cell, DeviceGrid, DeviceRouteAlgorithm, DeviceRouteOptions, DeviceRouter, DistanceOptions, Net,
+    RouteAlgorithm, RouteOptions, RoutingGrid,
 };
-use trazar::trace::{Band, ContourPart};
+use trazar::trace::{Band, ContourOptions};
 use trazar::{
     Backend, Connectivity, DeviceBytes, DeviceImage, DeviceImageBatch, DeviceLabeler, DeviceTracer,
     Engine, Geometry, LabelAlgorithm, LabelOptions, TraceAlgorithm, TraceOptions,
@@ -92,15 +94,13 @@ fn every_kernel_of_the_ptx_is_emulated() {
         .trace(&on_device_sparse, &TraceOptions::default())
         .unwrap();
     // As the largest images.
-    tracer
-        .clone()
-        .with_wide_keys()
+    hooks::with_wide_keys(tracer.clone())
         .trace(&on_device, &TraceOptions::default())
         .unwrap();
     // Part of a larger image.
     let below = image.row(0);
     let band = Band::new(&image, 0).with_below(below);
-    ContourPart::trace_on(&tracer, band, &TraceOptions::default()).unwrap();
+    tracer.trace_part(band, &ContourOptions::default()).unwrap();
     // More tiles than are resident at once.
     let small = Emulator::new(1).with_resident_blocks(1);
     let on_small = DeviceImage::upload(&small, &image).unwrap();
@@ -143,18 +143,20 @@ fn every_kernel_of_the_ptx_is_emulated() {
         for (grid, net) in [(layer, &flat), (layers, &net)] {
             let grid = DeviceGrid::upload(&emulator, &grid).unwrap();
             router
-                .route(&grid, std::slice::from_ref(net), &RouteOptions::default())
+                .route(
+                    &grid,
+                    std::slice::from_ref(net),
+                    &DeviceRouteOptions::default(),
+                )
                 .unwrap();
             router
                 .route(
                     &grid,
                     std::slice::from_ref(net),
-                    &RouteOptions::default().algorithm(RouteAlgorithm::Tiles),
+                    &DeviceRouteOptions::default().algorithm(DeviceRouteAlgorithm::Tiles),
                 )
                 .unwrap();
-            router
-                .distances(&grid, &[Cell::at(3, 3)], &DistanceOptions::default())
-                .unwrap();
+            router.distances(&grid, &[Cell::at(3, 3)]).unwrap();
         }
     }
 

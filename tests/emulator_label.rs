@@ -424,7 +424,7 @@ fn labels_of_bands_replace_others() {
     // Some 70 rows.
     let memory = (32 << 20) + 60_000;
     let source = InMemory::new(&image);
-    let mut labeller = engine.label_bands(source, &run, memory).unwrap();
+    let mut labeller = engine.label_bands(source, &run.components, memory).unwrap();
     assert!(labeller.rows() < 100, "{} rows", labeller.rows());
     let mut labels = Vec::new();
     while let Some(band) = labeller.next_band::<u32>().unwrap() {
@@ -484,7 +484,7 @@ fn labels_of_parts_on_several_gpus() {
             );
             let mut found = Vec::new();
             for (labeler, labels) in parts {
-                let labels = labeler.finish_part(labels, &table)?;
+                let labels = labels.finish(&table)?;
                 prop_assert_eq!(labels.count()?, expected.count());
                 found.extend(labels.to_host()?.into_vec());
             }
@@ -508,14 +508,14 @@ fn parts_of_other_images_are_refused() {
     };
     let (labels, _) = part(&image);
     let (_, other) = part(&other);
-    let refused = labeler.finish_part(labels, &other.finish().unwrap());
+    let refused = labels.finish(&other.finish().unwrap());
     let Err(Error::PartsDiffer { upper, lower, .. }) = refused else {
         panic!("{refused:?}")
     };
     assert_eq!([upper, lower], ["2 in 1 rows", "1 in 1 rows"]);
     let (labels, _) = part(&image);
     let (_, other) = part(&higher);
-    let refused = labeler.finish_part(labels, &other.finish().unwrap());
+    let refused = labels.finish(&other.finish().unwrap());
     assert!(matches!(refused, Err(Error::PartsDiffer { .. })));
 }
 

@@ -6,8 +6,10 @@ use trazar::emulator::Emulator;
 use trazar::generate;
 use trazar::gpu::Scanner;
 use trazar::route::{
-    Cell, DeviceGrid, DeviceRouter, DistanceOptions, Net, RouteAlgorithm, RouteOptions, RoutingGrid,
+    Cell, DeviceGrid, DeviceRouteAlgorithm, DeviceRouteOptions, DeviceRouter, DistanceOptions, Net,
+    RouteAlgorithm, RouteOptions, RoutingGrid,
 };
+use trazar::trace::TileCounts;
 use trazar::{
     BinaryImage, Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, DeviceTracer, Engine,
     Geometry, LabelAlgorithm, LabelOptions, TraceAlgorithm, TraceOptions,
@@ -93,7 +95,10 @@ fn bytes() {
 #[test]
 fn contours() {
     let image = image();
-    for algorithm in [TraceAlgorithm::Tiles, TraceAlgorithm::Components] {
+    for algorithm in [
+        TraceAlgorithm::Tiles(TileCounts::BY_SIZE),
+        TraceAlgorithm::Components,
+    ] {
         for geometry in [Geometry::Centers, Geometry::Edges] {
             let options = TraceOptions::default()
                 .algorithm(algorithm)
@@ -148,7 +153,7 @@ fn routes() {
 
     let input = DeviceGrid::upload(&inputs, &grid).unwrap();
     let found = router
-        .route(&input, &nets, &RouteOptions::default())
+        .route(&input, &nets, &DeviceRouteOptions::default())
         .unwrap();
     drop(input);
     let found: Vec<u64> = found.iter().map(trazar::route::Route::cost).collect();
@@ -159,7 +164,7 @@ fn routes() {
         .route(
             &input,
             &nets,
-            &RouteOptions::default().algorithm(RouteAlgorithm::Tiles),
+            &DeviceRouteOptions::default().algorithm(DeviceRouteAlgorithm::Tiles),
         )
         .unwrap();
     drop(input);
@@ -168,9 +173,7 @@ fn routes() {
 
     // The work may still go on when `distances` returns.
     let input = DeviceGrid::upload(&inputs, &grid).unwrap();
-    let found = router
-        .distances(&input, &[Cell::at(1, 1)], &DistanceOptions::default())
-        .unwrap();
+    let found = router.distances(&input, &[Cell::at(1, 1)]).unwrap();
     drop(input);
     let found = found.to_vec().unwrap();
     assert_eq!(found[38 * 70 + 68], (67 + 37) * 5);

@@ -271,28 +271,16 @@ fn what_the_device_does_not_do_is_said() {
         }))
     ));
     // What an engine does on the processor.
-    let on_device = DeviceGrid::upload(router.gpu(), &grid).unwrap();
     for options in [
         RouteOptions::default().tree(TreeKind::Improved),
         RouteOptions::default().turn_cost(1),
         RouteOptions::default().algorithm(RouteAlgorithm::Prefix),
     ] {
-        let refused = router.route(&on_device, std::slice::from_ref(&inside), &options);
-        assert!(
-            matches!(
-                refused,
-                Err(Error::Unavailable(Unavailable::OnDevice { .. }))
-            ),
-            "{options:?}: {refused:?}"
-        );
         let engine = Engine::on(router.gpu().clone());
         let routes = engine.route(&grid, std::slice::from_ref(&inside), &options);
         let route = &routes.unwrap()[0];
         assert_eq!(route.cost() - route.turn_cost(), 4, "{options:?}");
     }
-    let by_fields = DistanceOptions::default().algorithm(RouteAlgorithm::Fields);
-    let refused = router.distances(&on_device, &[Cell::at(0, 0)], &by_fields);
-    assert!(matches!(refused, Err(Error::InvalidOption(_))));
     let outside = Net::from_cells([Cell::at(0, 0), Cell::at(3, 2)]);
     assert!(matches!(
         Engine::on(router.gpu().clone()).route(

@@ -11,8 +11,8 @@ use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
 use trazar::gpu::Gpu;
 use trazar::route::{
-    BLOCKED, Cell, DeviceGrid, DeviceRouter, Fallback, FieldUse, Net, Pin, RouteAlgorithm,
-    RouteOptions, RoutingGrid, Window,
+    BLOCKED, Cell, DeviceGrid, DeviceRouteOptions, DeviceRouter, Fallback, FieldUse, Net, Pin,
+    RouteAlgorithm, RouteOptions, RoutingGrid, Window,
 };
 use trazar::{Engine, Error};
 use trazar_test_support::emulators::{check, emulator, emulator_of, seed};
@@ -33,7 +33,7 @@ fn check_nets<G: Gpu>(
         .unwrap();
     let router = DeviceRouter::on(gpu.clone());
     let on_device = DeviceGrid::upload(gpu, grid)?;
-    let found = router.route(&on_device, nets, &RouteOptions::default());
+    let found = router.route(&on_device, nets, &DeviceRouteOptions::default());
     let routes = found.as_deref().unwrap_or_default();
     let uses: Vec<_> = routes
         .iter()
@@ -277,7 +277,7 @@ fn what_is_left_to_tiles_is_said() {
     let broken = |_: Allocation| Error::from(std::io::Error::other("broken"));
     let router = DeviceRouter::on(limited(some, broken));
     let on_device = DeviceGrid::upload(router.gpu(), &grid).unwrap();
-    let refused = router.route(&on_device, &[close(30)], &RouteOptions::default());
+    let refused = router.route(&on_device, &[close(30)], &DeviceRouteOptions::default());
     assert!(
         matches!(&refused, Err(Error::Write(error)) if error.to_string() == "broken"),
         "{refused:?}"
@@ -295,7 +295,7 @@ fn what_is_left_to_tiles_is_said() {
     let on_device = DeviceGrid::upload(&once, &grid).unwrap();
     is_short.store(true, Relaxed);
     let nets = [net];
-    let found = DeviceRouter::on(once).route(&on_device, &nets, &RouteOptions::default());
+    let found = DeviceRouter::on(once).route(&on_device, &nets, &DeviceRouteOptions::default());
     let used = found.as_deref().unwrap()[0].field_use().unwrap();
     assert_eq!(used.fallback, Some(Fallback::OutOfMemory));
     assert!(used.by_fields > 0 && used.in_tiles > 0, "{used:?}");

@@ -9,8 +9,8 @@ use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
 use trazar::emulator::{Emulator, Schedule};
 use trazar::route::{
-    BLOCKED, Cell, DeviceGrid, DeviceRouter, DistanceOptions, Net, Pin, RouteAlgorithm,
-    RouteOptions, RoutingGrid, Window,
+    BLOCKED, Cell, DeviceGrid, DeviceRouteAlgorithm, DeviceRouteOptions, DeviceRouter,
+    DistanceOptions, Net, Pin, RouteAlgorithm, RouteOptions, RoutingGrid, Window,
 };
 use trazar::{Engine, Error};
 use trazar_test_support::emulators::{check, emulator, emulator_of, seed, stale_loads};
@@ -29,7 +29,7 @@ fn check_nets(emulator: &Emulator, grid: &RoutingGrid, nets: &[Net]) -> Result<(
     let found = router.route(
         &on_device,
         nets,
-        &RouteOptions::default().algorithm(RouteAlgorithm::Tiles),
+        &DeviceRouteOptions::default().algorithm(DeviceRouteAlgorithm::Tiles),
     );
     let mistake = mistake(found, &expected, RouteAlgorithm::Tiles);
     prop_assert_eq!(
@@ -327,10 +327,10 @@ fn costs_that_no_label_holds() {
     let router = DeviceRouter::on(emulator.clone());
     let far = DeviceGrid::upload(&emulator, &row(16)).unwrap();
     assert!(matches!(
-        router.distances(&far, &[Cell::at(0, 0)], &DistanceOptions::default()),
+        router.distances(&far, &[Cell::at(0, 0)]),
         Err(Error::CostTooLarge { .. })
     ));
-    let found = router.route(&far, &[net(&[0, 9])], &RouteOptions::default());
+    let found = router.route(&far, &[net(&[0, 9])], &DeviceRouteOptions::default());
     assert!(matches!(found, Err(Error::CostTooLarge { .. })));
 }
 
@@ -355,11 +355,7 @@ fn costs_that_no_label_holds_across_vias() {
             let emulator = Emulator::new(seed());
             assert_nets(&what, &emulator, &grid, &[Net::from_cells(ends)]);
             let on_device = DeviceGrid::upload(&emulator, &grid).unwrap();
-            let found = DeviceRouter::on(emulator).distances(
-                &on_device,
-                &ends[..1],
-                &DistanceOptions::default(),
-            );
+            let found = DeviceRouter::on(emulator).distances(&on_device, &ends[..1]);
             let expected = dijkstra(&grid, &ends[..1]);
             match found {
                 Ok(found) => assert_eq!(found.to_vec().unwrap(), expected, "{what}"),
@@ -424,9 +420,7 @@ fn distances_past_two_to_the_32() {
     let emulator = Emulator::new(seed());
     let on_device = DeviceGrid::upload(&emulator, &grid).unwrap();
     let router = DeviceRouter::on(emulator);
-    let found = router
-        .distances(&on_device, &sources, &DistanceOptions::default())
-        .unwrap();
+    let found = router.distances(&on_device, &sources).unwrap();
     let expected = dijkstra(&grid, &sources);
     assert_eq!(expected[11], 11 << 30);
     assert_eq!(found.to_vec().unwrap(), expected, "not the CPU's distances");
@@ -447,9 +441,7 @@ fn distances_that_come_while_a_tile_is_taken() {
             .with_weak_memory(true);
         let on_device = DeviceGrid::upload(&emulator, &grid).unwrap();
         let router = DeviceRouter::on(emulator.clone());
-        let found = router
-            .distances(&on_device, &sources, &DistanceOptions::default())
-            .unwrap();
+        let found = router.distances(&on_device, &sources).unwrap();
         let same = found.to_vec().unwrap() == expected;
         let stale_lines = stale_loads(&emulator);
         assert!(

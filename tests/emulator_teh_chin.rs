@@ -8,6 +8,7 @@ use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
 use trazar::emulator::Emulator;
 use trazar::generate::Pattern;
+use trazar::trace::TileCounts;
 use trazar::{Backend, BinaryImage, DeviceTracer, Engine, TraceAlgorithm, TraceOptions};
 use trazar_test_support::contours::{RETRIEVALS, TEH_CHIN, compare, difference};
 use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed};
@@ -165,9 +166,10 @@ fn dominant_points_in_tiles() {
     for approximation in TEH_CHIN {
         let options = TraceOptions::default().approximation(approximation);
         let expected = Engine::cpu().trace(&image, &options).unwrap();
-        let options = options.algorithm(TraceAlgorithm::Tiles).tiles((8, 4));
+        let tiles = TraceAlgorithm::Tiles(TileCounts::new(8, 4).unwrap());
+        let options = options.algorithm(tiles);
         let engine = Engine::on(emulator_of(seed()));
-        assert_eq!(engine.trace_algorithm(&options), TraceAlgorithm::Tiles);
+        assert_eq!(engine.trace_algorithm(&options), tiles);
         let found = engine.trace(&image, &options).unwrap();
         assert_eq!(difference(&found, &expected), None);
     }

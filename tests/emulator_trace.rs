@@ -14,9 +14,11 @@ use trazar::emulator::Emulator;
 use trazar::generate::{self, Pattern};
 use trazar::glam::IVec2;
 use trazar::gpu::{GpuBuffer, View};
+use trazar::hooks;
+use trazar::trace::{ContourOptions, TileCounts};
 use trazar::{
-    Backend, BinaryImage, DeviceImage, DeviceImageBatch, DeviceLabeler, DeviceTracer, Engine,
-    Error, LabelOptions, Retrieval, TraceAlgorithm, TraceOptions,
+    Approximation, Backend, BinaryImage, DeviceImage, DeviceImageBatch, DeviceLabeler,
+    DeviceTracer, Engine, Error, Geometry, LabelOptions, Retrieval, TraceAlgorithm, TraceOptions,
 };
 use trazar_test_support::contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, compare, difference};
 use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed, small_emulator};
@@ -52,10 +54,11 @@ fn options() -> impl Strategy<Value = TraceOptions> {
 /// larger than the image's sides.
 fn in_tiles(options: TraceOptions, image: &BinaryImage, columns: u32, rows: u32) -> TraceOptions {
     let most = |side: u32| 1 << side.ilog2();
-    options.algorithm(TraceAlgorithm::Tiles).tiles((
+    let tiles = TileCounts::new(
         columns.min(most(image.width())),
         rows.min(most(image.height())),
-    ))
+    );
+    options.algorithm(TraceAlgorithm::Tiles(tiles.unwrap()))
 }
 
 #[test]
@@ -119,7 +122,7 @@ fn check_batch(
     let tracer = DeviceTracer::on(emulator.clone());
     let batch = DeviceImageBatch::upload(tracer.gpu(), images).unwrap();
     prop_assert_eq!(&batch.to_host()?, images);
-    let found = tracer.trace_batch(&batch, options)?;
+    let found = tracer.trace_batch(&batch, &options.contours)?;
     prop_assert_eq!(found.len(), images.len());
     for (i, (found, image)) in found.to_host()?.iter().zip(images).enumerate() {
         let expected = Engine::cpu().trace(image, options).unwrap();
@@ -192,7 +195,7 @@ fn batches_of_engines() {
         .zip(seed()..)
         .map(|((width, height), seed)| generate::noise(width, height, 0.5, seed).unwrap())
         .collect();
-    for algorithm in [None, Some(TraceAlgorithm::Tiles)] {
+    for algorithm in [None, Some(TraceAlgorithm::Tiles(TileCounts::BY_SIZE))] {
         let options = TraceOptions::default().algorithm(algorithm);
         let expected: Vec<_> = images
             .iter()
@@ -231,9 +234,11 @@ fn batches_that_are_refused() {
         "{different}"
     );
     let batch = DeviceImageBatch::upload(tracer.gpu(), [&BinaryImage::new(3, 4).unwrap()]);
-    let options = TraceOptions::default().algorithm(TraceAlgorithm::Tiles);
+    let options = ContourOptions::default()
+        .geometry(Geometry::Edges)
+        .approximation(Approximation::TehChinL1);
     let refused = tracer.trace_batch(&batch.unwrap(), &options).unwrap_err();
-    assert!(refused.to_string().contains("by fragments"), "{refused}");
+    assert!(refused.to_string().contains("for centers"), "{refused}");
 }
 
 /// Every pattern at one awkward size, in both geometries and approximations, each in its own order
@@ -276,7 +281,7 @@ fn stages_of_a_lone_pixel() {
                 "order and hierarchy",
                 "points",
             ][..],
-            TraceAlgorithm::Tiles => &[
+            TraceAlgorithm::Tiles(_) => &[
                 "labels",
                 "preprocessing",
                 "tracking: counts",
@@ -300,12 +305,11 @@ fn stages_of_a_lone_pixel() {
         let on_device = DeviceImage::upload(&emulator, &image).unwrap();
         let mut stages = Vec::new();
         let options = TraceOptions::default().algorithm(algorithm);
-        let contours = tracer
-            .trace_in_stages(&on_device, &options, &mut |stage| {
-                stages.push(stage);
-                Ok(())
-            })
-            .unwrap();
+        let contours = hooks::trace_in_stages(&tracer, &on_device, &options, &mut |stage| {
+            stages.push(stage);
+            Ok(())
+        })
+        .unwrap();
         assert_eq!(stages, expected, "{algorithm:?}");
         let contours = contours
             .to_host()
@@ -425,7 +429,8 @@ fn what_the_device_does_not_do_is_said() {
         tracer.trace(&image, &options),
         Err(Error::Unavailable(_))
     ));
-    let options = TraceOptions::default().tiles((2, 1));
+    let tiles = TraceAlgorithm::Tiles(TileCounts::new(2, 1).unwrap());
+    let options = TraceOptions::default().algorithm(tiles);
     assert!(matches!(
         tracer.trace(&image, &options),
         Err(Error::InvalidOption(_))
@@ -495,7 +500,10 @@ fn pitched_images_are_packed_where_they_lie() {
 #[test]
 fn images_whose_nodes_have_no_numbers_are_refused() {
     let image = BinaryImage::new(1 << 16, (1 << 14) + 1).unwrap();
-    for algorithm in [TraceAlgorithm::Components, TraceAlgorithm::Tiles] {
+    for algorithm in [
+        TraceAlgorithm::Components,
+        TraceAlgorithm::Tiles(TileCounts::BY_SIZE),
+    ] {
         let options = TraceOptions::default().algorithm(algorithm);
         let refused = Engine::on(emulator_of(0)).trace(&image, &options);
         let Err(Error::ImageTooLarge { limit, .. }) = refused else {

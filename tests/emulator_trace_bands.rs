@@ -5,6 +5,7 @@
 
 use trazar::emulator::Emulator;
 use trazar::generate::{self, Pattern};
+use trazar::hooks;
 use trazar::trace::{Band, BandTracer, ContourPart};
 use trazar::{BinaryImage, Contours, DeviceTracer, Engine, Geometry, TraceAlgorithm, TraceOptions};
 use trazar_test_support::contours::{APPROXIMATIONS, RETRIEVALS, TEH_CHIN, difference};
@@ -87,7 +88,10 @@ fn parts_of_bands() {
         }
         let bands = bands(&mut random, &image);
         // Contours are cut in tasks of so few points that there are several of them.
-        let tracer = DeviceTracer::on(small_emulator(seed() + run)).with_cut_points(1 << (run % 8));
+        let tracer = hooks::with_cut_points(
+            DeviceTracer::on(small_emulator(seed() + run)),
+            1 << (run % 8),
+        );
         let mut first_row = 0;
         let mut parts = Vec::new();
         for (i, own) in bands.iter().enumerate() {
@@ -100,9 +104,9 @@ fn parts_of_bands() {
                 band = band.with_below(image.row(first_row));
             }
             let part = if i > 0 && random.below(4) == 0 {
-                ContourPart::trace(band, &options)
+                ContourPart::trace(band, &options.contours)
             } else {
-                ContourPart::trace_on(&tracer, band, &options)
+                tracer.trace_part(band, &options.contours)
             };
             parts.push(part.unwrap());
         }
@@ -140,7 +144,7 @@ fn trace_in_bands(tracer: &DeviceTracer<Emulator>, image: &BinaryImage) -> Conto
         if let Some(below) = row(first + rows) {
             band = band.with_below(below);
         }
-        let part = ContourPart::trace_on(tracer, band, &options).unwrap();
+        let part = tracer.trace_part(band, &options.contours).unwrap();
         all = Some(match all {
             Some(above) => ContourPart::join(above, part).unwrap(),
             None => part,
@@ -185,7 +189,7 @@ fn bands_cut_in_several_tasks() {
     let image = BinaryImage::from_fn(40, 128, is_set).unwrap();
     for points in [1, 8] {
         let tracer = DeviceTracer::on(small_emulator(seed() + points));
-        let found = trace_in_bands(&tracer.with_cut_points(points as usize), &image);
+        let found = trace_in_bands(&hooks::with_cut_points(tracer, points as usize), &image);
         let name = format!("tasks of {points} points");
         assert_same(&name, &found, &expected(&image, &TraceOptions::default()));
     }
@@ -202,7 +206,7 @@ fn bands_on_several_emulators() {
             .map(|i| small_emulator(4 * seed() + i))
             .collect();
         let mut bands = bands(&mut random, &image).into_iter();
-        let tracer = BandTracer::in_memory(&options).unwrap();
+        let tracer = BandTracer::in_memory(&options.contours).unwrap();
         let found = tracer.trace_on(&gpus, || Ok(bands.next())).unwrap();
         let found = found.into_contours().unwrap();
         let name = format!("run {run} of seed {}, {options:?}", seed());
@@ -217,7 +221,7 @@ fn errors_on_several_emulators() {
     let options = TraceOptions::default();
     let band = |width| Ok(Some(BinaryImage::new(width, 32).unwrap()));
     let run = |next: &mut dyn FnMut() -> trazar::Result<Option<BinaryImage>>| {
-        let tracer = BandTracer::in_memory(&options).unwrap();
+        let tracer = BandTracer::in_memory(&options.contours).unwrap();
         tracer.trace_on(&gpus, next).unwrap_err().to_string()
     };
     assert!(run(&mut || Ok(None)).contains("0"));

@@ -7,6 +7,7 @@
 use proptest::prelude::*;
 use trazar::emulator::Emulator;
 use trazar::generate::{self, Pattern};
+use trazar::hooks;
 use trazar::{
     Approximation, BinaryImage, DeviceTracer, Geometry, Retrieval, TraceAlgorithm, TraceOptions,
 };
@@ -532,13 +533,13 @@ fn wide_keys() {
         20,
         &(noise_at_rims(), emulator(), 0..16u64),
         |(image, emulator, index)| {
-            let tracer = DeviceTracer::on(emulator).with_wide_keys();
+            let tracer = hooks::with_wide_keys(DeviceTracer::on(emulator));
             compare(&tracer, &image, &options(index))
         },
     );
     // Memory that was made for narrow keys is not used for wide ones.
     let narrow = DeviceTracer::on(small_emulator(seed()));
-    let wide = narrow.clone().with_wide_keys();
+    let wide = hooks::with_wide_keys(narrow.clone());
     for (index, tracer) in [&narrow, &wide, &narrow, &wide].into_iter().enumerate() {
         let index = index as u64;
         let image = generate::noise(200, 70, 0.3, seed() + index).unwrap();
@@ -584,17 +585,17 @@ fn segments_of_fragments() {
         20,
         &(noise_at_rims(), emulator(), 0..16u64, 0..2u32),
         |(image, emulator, index, few)| {
-            let tracer = DeviceTracer::on(emulator).with_few_fragments(few);
+            let tracer = hooks::with_few_fragments(DeviceTracer::on(emulator), few);
             compare(&tracer, &image, &options(index))
         },
     );
     for (few, index) in [(0, 0), (1, 1), (0, 2), (1, 3)] {
-        let tracer = DeviceTracer::on(small_emulator(seed())).with_few_fragments(few);
+        let tracer = hooks::with_few_fragments(DeviceTracer::on(small_emulator(seed())), few);
         let long = generate::spiral(300, 100).unwrap();
         assert_same("a spiral in segments", &tracer, &long, index);
         let image = generate::noise(200, 70, 0.3, seed() + index).unwrap();
         assert_same("noise in segments", &tracer, &image, index);
-        let wide = tracer.with_wide_keys();
+        let wide = hooks::with_wide_keys(tracer);
         assert_same("with wide keys", &wide, &image, index);
     }
 }

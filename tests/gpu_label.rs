@@ -344,13 +344,17 @@ fn labels_in_bands() {
         return;
     };
     let labeler = DeviceLabeler::new(&device).unwrap();
-    let images = Pattern::ALL.into_iter().zip(1..).map(|(pattern, seed)| {
-        let (width, height) = (1500 + 17 * seed, 1100 + 3 * seed);
-        (
-            pattern,
-            pattern.generate(width, height, seed.into()).unwrap(),
-        )
-    });
+    let images = Pattern::ALL
+        .iter()
+        .copied()
+        .zip(1..)
+        .map(|(pattern, seed)| {
+            let (width, height) = (1500 + 17 * seed, 1100 + 3 * seed);
+            (
+                pattern,
+                pattern.generate(width, height, seed.into()).unwrap(),
+            )
+        });
     for (pattern, image) in images {
         for (connectivity, algorithm) in CONNECTIVITIES.into_iter().zip(ALGORITHMS) {
             let expected = options(connectivity, LabelAlgorithm::Parallel, true);
@@ -376,7 +380,7 @@ fn check_several(engine: &Engine, image: &BinaryImage) {
         let found = engine.label(image, &run).unwrap();
         assert_eq!(difference(&found, &expected), None);
         let source = InMemory::new(image);
-        let mut labeller = engine.label_bands(source, &run, 1 << 30).unwrap();
+        let mut labeller = engine.label_bands(source, &run.components, 1 << 30).unwrap();
         let (mut labels, mut measures) = (Vec::new(), Vec::new());
         while let Some(band) = labeller.next_band::<u32>().unwrap() {
             labels.extend_from_slice(band.labels());

@@ -7,8 +7,8 @@
 use trazar::cuda::{Device, Queue};
 use trazar::gpu::Gpu;
 use trazar::route::{
-    BLOCKED, Cell, DeviceGrid, DeviceRouter, Direction, DistanceOptions, Net, Pin, Route,
-    RouteAlgorithm, RouteOptions, RoutingGrid, Window,
+    BLOCKED, Cell, DeviceGrid, DeviceRouteAlgorithm, DeviceRouteOptions, DeviceRouter, Direction,
+    DistanceOptions, Net, Pin, Route, RouteAlgorithm, RouteOptions, RoutingGrid, Window,
 };
 use trazar::{Engine, Error};
 use trazar_test_support::grids::{Weights, net, random_grid};
@@ -55,14 +55,14 @@ fn check_resident(router: &DeviceRouter<Queue>, name: &str, grid: &RoutingGrid, 
         for (algorithm, found) in [
             (
                 RouteAlgorithm::Fields,
-                router.route(&on_device, nets, &RouteOptions::default()),
+                router.route(&on_device, nets, &DeviceRouteOptions::default()),
             ),
             (
                 RouteAlgorithm::Tiles,
                 router.route(
                     &on_device,
                     nets,
-                    &RouteOptions::default().algorithm(RouteAlgorithm::Tiles),
+                    &DeviceRouteOptions::default().algorithm(DeviceRouteAlgorithm::Tiles),
                 ),
             ),
         ] {
@@ -79,9 +79,7 @@ fn check_resident(router: &DeviceRouter<Queue>, name: &str, grid: &RoutingGrid, 
 /// Compares the distances of all cells in tiles with those of a plain search on the CPU.
 fn check_distances(router: &DeviceRouter<Queue>, grid: &RoutingGrid, sources: &[Cell]) {
     let on_device = DeviceGrid::upload(router.gpu(), grid).unwrap();
-    let found = router
-        .distances(&on_device, sources, &DistanceOptions::default())
-        .unwrap();
+    let found = router.distances(&on_device, sources).unwrap();
     let (found, expected) = (found.to_vec().unwrap(), dijkstra(grid, sources));
     let differs = found.iter().zip(&expected).position(|(a, b)| a != b);
     assert_eq!(found.len(), expected.len());
@@ -175,7 +173,7 @@ fn routes_by_fields() {
         let nets = [net(&grid, pins, 22), net(&grid, pins / 2, 23)];
         let expected = on_cpu(&grid, &nets);
         let on_device = DeviceGrid::upload(router.gpu(), &grid).unwrap();
-        let found = router.route(&on_device, &nets, &RouteOptions::default());
+        let found = router.route(&on_device, &nets, &DeviceRouteOptions::default());
         let used = found.iter().flatten().filter_map(|route| route.field_use());
         let by_fields: Vec<_> = used.map(|used| used.by_fields).collect();
         let mistake = mistake(found, &expected, RouteAlgorithm::Fields);
@@ -248,7 +246,7 @@ fn racecheck_many_nets(test: &str, layers: u32) {
     let found = router.route(
         &on_device,
         &nets,
-        &RouteOptions::default().algorithm(RouteAlgorithm::Tiles),
+        &DeviceRouteOptions::default().algorithm(DeviceRouteAlgorithm::Tiles),
     );
     assert_eq!(mistake(found, &expected, RouteAlgorithm::Tiles), None);
 }

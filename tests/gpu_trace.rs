@@ -196,7 +196,7 @@ fn contours_of_batches() {
             if options.algorithm != Some(TraceAlgorithm::Fragments) {
                 continue;
             }
-            let found = tracer.trace_batch(&batch, &options).unwrap();
+            let found = tracer.trace_batch(&batch, &options.contours).unwrap();
             for (i, (found, image)) in found.to_host().unwrap().iter().zip(&images).enumerate() {
                 let sequential = options.algorithm(TraceAlgorithm::Suzuki);
                 let expected = Engine::cpu().trace(image, &sequential).unwrap();
@@ -513,7 +513,7 @@ fn trace_in_bands(
     options: &TraceOptions,
 ) -> Contours {
     let mut bands = bands(image, rows);
-    let tracer = BandTracer::in_memory(options).unwrap();
+    let tracer = BandTracer::in_memory(&options.contours).unwrap();
     let contours = tracer.trace_on(gpus, || Ok(bands.next())).unwrap();
     contours.into_contours().unwrap()
 }

@@ -157,10 +157,6 @@ fn the_processor_traces_by_fragments_first() {
     let options = TraceOptions::default();
     let engine = Engine::cpu();
     assert_eq!(engine.trace_algorithm(&options), TraceAlgorithm::Fragments);
-    assert_eq!(
-        engine.trace_algorithm(&options.tiles((2, 2))),
-        TraceAlgorithm::Tiles
-    );
     let image = BinaryImage::new(20, 10).unwrap();
     assert!(trace(&image, options).is_empty());
 }

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use trazar::generate::Pattern;
+use trazar::trace::TileCounts;
 use trazar::{BinaryImage, Engine, Error, TraceAlgorithm, TraceOptions};
 use trazar_test_support::images::{lines, noise_or_rectangles, tiny_images};
 use trazar_test_support::seeds;
@@ -12,7 +13,10 @@ fn images() -> impl Strategy<Value = BinaryImage> {
 }
 
 fn check(image: &BinaryImage, options: TraceOptions, tiles: &[(u32, u32)]) {
-    let in_tiles = |&tiles: &(u32, u32)| options.algorithm(TraceAlgorithm::Tiles).tiles(tiles);
+    let in_tiles = |&(columns, rows): &(u32, u32)| {
+        let tiles = TileCounts::new(columns, rows).unwrap();
+        options.algorithm(TraceAlgorithm::Tiles(tiles))
+    };
     let changed: Vec<_> = tiles.iter().map(in_tiles).collect();
     tracers::check(image, options, &changed);
 }
@@ -112,7 +116,10 @@ fn images_larger_than_tiles_by_default_match() {
         let image = pattern.generate(1500, 1100, 1).unwrap();
         for options in main_options() {
             check(&image, options, &[(2, 2), (64, 32), (1024, 1), (256, 256)]);
-            let tiles = trace(&image, options.algorithm(TraceAlgorithm::Tiles));
+            let tiles = trace(
+                &image,
+                options.algorithm(TraceAlgorithm::Tiles(TileCounts::BY_SIZE)),
+            );
             assert_eq!(tiles, trace(&image, options));
         }
     }
@@ -171,22 +178,23 @@ fn all_numbers_of_tiles_match() {
 #[test]
 fn wrong_numbers_of_tiles_are_refused() {
     let image = BinaryImage::new(20, 10).unwrap();
-    let refused = |tiles, algorithm| {
-        let options = TraceOptions::default().tiles(tiles).algorithm(algorithm);
-        match Engine::cpu().trace(&image, &options) {
+    let refused = |columns, rows| {
+        let traced = TileCounts::new(columns, rows).and_then(|tiles| {
+            let options = TraceOptions::default().algorithm(TraceAlgorithm::Tiles(tiles));
+            Engine::cpu().trace(&image, &options)
+        });
+        match traced {
             Err(Error::InvalidOption(error)) => error.reason,
-            other => panic!("{tiles:?}: {other:?}"),
+            other => panic!("{columns} × {rows}: {other:?}"),
         }
     };
-    assert!(refused((0, 1), None).contains("powers of two"));
-    assert!(refused((4, 12), None).contains("powers of two"));
-    assert!(refused((32, 1), None).contains("20 × 10"));
-    assert!(refused((1, 16), Some(TraceAlgorithm::Tiles)).contains("20 × 10"));
-    assert!(refused((1, 1), Some(TraceAlgorithm::Suzuki)).contains("suzuki"));
-    let options = TraceOptions::default().tiles((16, 8));
-    assert_eq!(
-        Engine::cpu().trace_algorithm(&options),
-        TraceAlgorithm::Tiles
-    );
+    assert!(refused(0, 1).contains("powers of two"));
+    assert!(refused(4, 12).contains("powers of two"));
+    assert!(refused(32, 1).contains("20 × 10"));
+    assert!(refused(1, 16).contains("20 × 10"));
+    let tiles = TileCounts::new(16, 8).unwrap();
+    assert_eq!(tiles.get(), Some((16, 8)));
+    assert_eq!(TileCounts::BY_SIZE.get(), None);
+    let options = TraceOptions::default().algorithm(TraceAlgorithm::Tiles(tiles));
     assert!(trace(&image, options).is_empty());
 }

@@ -46,7 +46,11 @@ pub(crate) fn run(
     let (mut engine, start_seconds) = start.finish(|| Job::LabelBands { pixels });
     // The chosen device may need more memory than the processor.
     let is_chosen = args.run.device == Device::Auto && options.algorithm.is_none();
-    if is_chosen && engine.label_bands_rows(&bands, options, memory).is_err() {
+    if is_chosen
+        && engine
+            .label_rows_within(&bands, &options.components, memory)
+            .is_err()
+    {
         engine = Engine::cpu();
     }
     let mut outputs = open_outputs(args)?;
@@ -54,7 +58,7 @@ pub(crate) fn run(
     let quiet = args.run.quiet;
     let (engine, progress) = Progress::watch(engine, "label", quiet);
     let started = Instant::now();
-    let labeller = engine.label_bands(bands, options, memory);
+    let labeller = engine.label_bands(bands, &options.components, memory);
     let mut labeller = labeller.map_err(about)?;
     let components = labeller.count();
     let described = described(&labeller);
@@ -129,7 +133,7 @@ fn described(labeller: &BandLabels<Timed>) -> Described {
         height: bands.height(),
         kind: bands.kind(),
         threshold: bands.threshold(),
-        foreground: labeller.foreground(),
+        foreground: labeller.foreground_count(),
         notes: bands.notes().to_vec(),
     }
 }
@@ -210,9 +214,12 @@ fn check(
     format: Option<LabelFormat>,
     options: &LabelOptions,
 ) -> Result<(), Failure> {
-    if options.algorithm == Some(LabelAlgorithm::Sequential) {
+    if matches!(
+        options.algorithm,
+        Some(LabelAlgorithm::Sequential | LabelAlgorithm::Direct)
+    ) {
         return Err(Failure::usage(
-            "--memory labels on all cores, or on a GPU: leave --algorithm out",
+            "--memory labels on all cores, or in tiles on a GPU: leave --algorithm out",
         ));
     }
     if args.run.repeat.get() > 1 {

@@ -20,7 +20,8 @@ use crate::run_job::Steps;
 pub(crate) struct RouteNets<'a> {
     args: &'a RouteArgs,
     format: Option<RouteFormat>,
-    options: RouteOptions,
+    /// `None` is for paths with the fewest edges.
+    options: Option<RouteOptions>,
 }
 
 impl<'a> RouteNets<'a> {
@@ -28,10 +29,13 @@ impl<'a> RouteNets<'a> {
         let format = output::format(args.output.as_deref(), args.format)?;
         check(args)?;
         let algorithm: Option<trazar::RouteAlgorithm> = args.algorithm.into();
-        let options = RouteOptions::default()
-            .tree(args.tree.into())
-            .turn_cost(args.turn_cost)
-            .algorithm(algorithm);
+        let tree: Option<trazar::TreeKind> = args.tree.into();
+        let options = tree.map(|tree| {
+            RouteOptions::default()
+                .tree(tree)
+                .turn_cost(args.turn_cost)
+                .algorithm(algorithm)
+        });
         Ok(Self {
             args,
             format,
@@ -51,7 +55,10 @@ impl Steps for RouteNets<'_> {
     }
 
     fn backends(&self) -> Option<&'static [Backend]> {
-        self.options.algorithm.map(RouteAlgorithm::backends)
+        match &self.options {
+            Some(options) => options.algorithm.map(RouteAlgorithm::backends),
+            None => Some(&[Backend::Cpu]),
+        }
     }
 
     fn read(&self) -> Result<RoutingCase, Failure> {
@@ -72,7 +79,10 @@ impl Steps for RouteNets<'_> {
     }
 
     fn work(&self, engine: &Engine, case: &RoutingCase) -> trazar::Result<Vec<Route>> {
-        engine.route(&case.grid, &case.nets, &self.options)
+        match &self.options {
+            Some(options) => engine.route(&case.grid, &case.nets, options),
+            None => engine.route_fewest_edges(&case.grid, &case.nets),
+        }
     }
 
     fn check(&self, case: &RoutingCase, routes: &Vec<Route>) -> Result<(), Failure> {
@@ -98,7 +108,10 @@ impl Steps for RouteNets<'_> {
     }
 
     fn algorithm(&self, engine: &Engine) -> &'static str {
-        engine.route_algorithm(&self.options).name()
+        match &self.options {
+            Some(options) => engine.route_algorithm(options).name(),
+            None => "breadth-first",
+        }
     }
 
     fn input_facts(&self, case: &RoutingCase) -> Facts {
@@ -122,6 +135,18 @@ impl Steps for RouteNets<'_> {
 fn check(args: &RouteArgs) -> Result<(), Failure> {
     args.run.check()?;
     args.run.check_one_gpu("route")?;
+    if args.tree == args::TreeKind::FewestEdges {
+        if args.algorithm != args::RouteAlgorithm::Auto {
+            return Err(Failure::usage(
+                "--tree fewest-edges is found by breadth-first search: leave --algorithm out",
+            ));
+        }
+        if args.turn_cost > 0 {
+            return Err(Failure::usage(
+                "--tree fewest-edges counts edges, not turns: leave --turn-cost out",
+            ));
+        }
+    }
     output::check_not_beside_json(args.output.as_deref(), &args.run)?;
     let inputs = args.input.files();
     let from_stdin = inputs

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 use trazar::formats::{self, GdsOptions, ReadImage};
-use trazar::trace::ContourSource;
+use trazar::trace::{ContourSource, TileCounts};
 use trazar::{Backend, BorderKind, Contours, Engine, Job, TraceAlgorithm, TraceOptions};
 
 use crate::args::{ContourFormat, Geometry, Retrieval, RunArgs, TraceArgs};
@@ -38,9 +38,8 @@ impl<'a> Trace<'a> {
                 (None, Some(ContourFormat::Gds)) => trazar::Geometry::Edges,
                 (None, _) => trazar::Geometry::default(),
             })
-            .algorithm(args.algorithm.map(Into::into))
-            .tiles(args.tiles);
-        options.validate()?;
+            .algorithm(algorithm(args)?);
+        options.contours.validate()?;
         Ok(Self {
             args,
             format,
@@ -149,6 +148,22 @@ pub(crate) fn found_facts(kinds: &[BorderKind], points: u64) -> Facts {
             count(points, "point", "points"),
         ),
         values: json!({ "contours": all, "holes": holes, "points": points }),
+    }
+}
+
+/// The algorithm, if one is named, or implied by a number of tiles.
+fn algorithm(args: &TraceArgs) -> Result<Option<TraceAlgorithm>, Failure> {
+    let named: Option<TraceAlgorithm> = args.algorithm.map(Into::into);
+    let Some((columns, rows)) = args.tiles else {
+        return Ok(named);
+    };
+    match named {
+        None | Some(TraceAlgorithm::Tiles(_)) => {
+            Ok(Some(TraceAlgorithm::Tiles(TileCounts::new(columns, rows)?)))
+        }
+        Some(other) => Err(Failure::usage(format!(
+            "--tiles is for the algorithm tiles, not for {other}: leave one of the two out"
+        ))),
     }
 }
 

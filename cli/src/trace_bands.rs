@@ -119,7 +119,7 @@ impl Steps for TraceBands<'_> {
 
     fn needs_processor(&self, engine: &Engine, input: &Bands) -> bool {
         // A GPU's bands take more memory than the processor's.
-        self.rows(&input.file.borrow(), engine.gpus()).is_err()
+        self.rows(&input.file.borrow(), engine.gpu_count()).is_err()
     }
 
     fn work(&self, engine: &Engine, input: &Bands) -> trazar::Result<FoundContours> {
@@ -127,11 +127,11 @@ impl Steps for TraceBands<'_> {
         if file.next_row() > 0 {
             file.rewind()?;
         }
-        let rows = self.rows(&file, engine.gpus())?;
+        let rows = self.rows(&file, engine.gpu_count())?;
         let run = self.run_args();
         let mut foreground = 0;
         let contours = Progress::reading(run.quiet, || {
-            let tracer = BandTracer::in_file(&self.trace.options, &self.folder)?;
+            let tracer = BandTracer::in_file(&self.trace.options.contours, &self.folder)?;
             engine.trace_bands(tracer, || {
                 let band = file.next_band(rows)?;
                 foreground += band.as_ref().map_or(0, |band| band.count_foreground());

@@ -1,6 +1,7 @@
 //! [`Backend`]: the device that runs the work.
 
 use crate::error::{Result, Unavailable};
+use crate::options::names;
 
 /// The device that runs the work. Every backend gives the same results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -15,16 +16,13 @@ pub enum Backend {
     Emulator,
 }
 
-impl Backend {
-    /// The name of the backend on the command line, where it is called the device.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Cpu => "cpu",
-            Self::Cuda => "cuda",
-            Self::Emulator => "emulator",
-        }
-    }
+names! { Backend, "device" {
+    Cpu => "cpu",
+    Cuda => "cuda",
+    Emulator => "emulator",
+} }
 
+impl Backend {
     /// Refuses to run `algorithm`, which does the work `job`, unless this backend is in `runs_on`.
     /// `instead` are the algorithms that this backend runs.
     ///

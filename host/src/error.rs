@@ -401,8 +401,8 @@ impl Error {
         }
     }
 
-    /// For the Python extension, which allocates arrays itself.
-    #[doc(hidden)]
+    /// An [`OutOfMemory`](Self::OutOfMemory), for a caller that allocates by itself, such as a
+    /// [`BandSource`](crate::label::BandSource): there was no room for `bytes` bytes of `what`.
     pub fn out_of_memory(what: &'static str, bytes: u64) -> Self {
         Self::OutOfMemory { what, bytes }
     }

@@ -10,23 +10,124 @@
 //! An image is a [`BinaryImage`], one bit per pixel. An [`Engine`] runs the work. [`formats`] reads
 //! images and writes results; [`generate`] makes test images.
 //!
-//! Every job takes its input and its options: [`LabelOptions`], [`TraceOptions`],
-//! [`RouteOptions`]. Options have a default, fields to read, and a setter per field. The jobs of
-//! [`DeviceLabeler`], [`DeviceTracer`] and [`DeviceRouter`] take the same options for inputs that
-//! are in a GPU's memory, and leave the results there.
+//! Every job takes its input and its options, and obeys all of them. Options have a default, fields
+//! to read, and a setter per field: [`LabelOptions`], [`TraceOptions`], [`RouteOptions`]. Jobs on
+//! parts of an image take the options on which the result depends alone:
+//! [`ComponentOptions`](label::ComponentOptions), [`ContourOptions`](trace::ContourOptions).
+//!
+//! # Label an image
+//!
+//! ```
+//! use trazar::{BinaryImage, Engine, LabelOptions};
+//!
+//! let grey = [0u8, 200, 200, 0, 0, 200];
+//! let image = BinaryImage::from_values(6, 1, &grey, 127)?;
+//! // The processor, or a GPU once that pays.
+//! let engine = Engine::auto();
+//! let labels = engine.label(&image, &LabelOptions::default().statistics(true))?;
+//! assert_eq!(labels.as_slice(), [0, 1, 1, 0, 0, 2]);
+//! assert_eq!(labels.components().unwrap()[0].area, 2);
+//! # Ok::<(), trazar::Error>(())
+//! ```
+//!
+//! # Trace an image
+//!
+//! ```
+//! use trazar::{BinaryImage, BorderKind, Engine, Geometry, TraceOptions};
+//!
+//! let image = BinaryImage::from_art("####\n#..#\n####")?;
+//! let contours = Engine::auto().trace(&image, &TraceOptions::default())?;
+//! for contour in contours.iter() {
+//!     println!("{:?} {:?}", contour.kind(), contour.points());
+//! }
+//! assert_eq!(contours.kinds(), [BorderKind::Outer, BorderKind::Hole]);
+//! // Exact polygons along the pixels' edges.
+//! let options = TraceOptions::default().geometry(Geometry::Edges);
+//! let rings = Engine::auto().trace(&image, &options)?;
+//! assert_eq!(rings.get(0).unwrap().area(), 12.0);
+//! # Ok::<(), trazar::Error>(())
+//! ```
+//!
+//! # Route a net
+//!
+//! ```
+//! use trazar::{Cell, Engine, Net, RouteOptions, RoutingGrid};
+//!
+//! let mut grid = RoutingGrid::uniform(100, 30, 5)?;
+//! grid.block(Cell::at(50, 3))?;
+//! let net = Net::from_cells([Cell::at(3, 3), Cell::at(90, 3), Cell::at(60, 20)]);
+//! let route = Engine::auto().route_net(&grid, &net, &RouteOptions::default())?;
+//! assert_eq!(route.cost(), (87 + 17 + 2) * 5);
+//! # Ok::<(), trazar::Error>(())
+//! ```
+//!
+//! # Trace a batch of images
 //!
 //! ```
 //! use trazar::{BinaryImage, Engine, TraceOptions};
 //!
-//! let grey = [0u8, 200, 200, 0, 0, 200];
-//! let image = BinaryImage::from_values(3, 2, &grey, 127)?;
-//! let engine = Engine::auto();
-//! let contours = engine.trace(&image, &TraceOptions::default())?;
-//! for contour in contours.iter() {
-//!     println!("{:?} {:?}", contour.kind(), contour.points());
-//! }
-//! # assert_eq!(contours.len(), 1);
+//! let masks = [BinaryImage::from_art("##.#")?, BinaryImage::from_art("...#")?];
+//! // The processor traces several at a time; a GPU traces those of one size at once.
+//! let contours = Engine::auto().trace_batch(&masks, &TraceOptions::default())?;
+//! assert_eq!([contours[0].len(), contours[1].len()], [2, 1]);
 //! # Ok::<(), trazar::Error>(())
+//! ```
+//!
+//! # Work in a GPU's memory
+//!
+//! [`DeviceLabeler`], [`DeviceTracer`] and [`DeviceRouter`] take inputs that are in a GPU's memory,
+//! and leave the results there.
+//!
+//! ```
+//! use trazar::emulator::Emulator;
+//! use trazar::{BinaryImage, DeviceImage, DeviceTracer, TraceOptions};
+//!
+//! // On an NVIDIA GPU: `DeviceTracer::new(&trazar::cuda::Device::open(0)?)?`.
+//! let tracer = DeviceTracer::on(Emulator::new(0));
+//! let image = DeviceImage::upload(tracer.gpu(), &BinaryImage::from_art("##.#")?)?;
+//! let contours = tracer.trace(&image, &TraceOptions::default())?;
+//! assert_eq!(contours.len(), 2);
+//! // Two coordinates of three points.
+//! assert_eq!(contours.points().view().len(), 6);
+//! # Ok::<(), trazar::Error>(())
+//! ```
+//!
+//! # An image larger than the memory
+//!
+//! It comes in bands of rows: of a file, or from anywhere else.
+//!
+//! ```
+//! use trazar::label::ComponentOptions;
+//! use trazar::trace::{BandTracer, ContourOptions};
+//! use trazar::Engine;
+//! # #[cfg(feature = "formats")]
+//! # fn main() -> trazar::Result<()> {
+//! use trazar::formats::{ImageBands, ReadOptions};
+//!
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let path = folder.path().join("huge.pbm");
+//! # std::fs::write(&path, "P1\n3 2\n010 111\n").unwrap();
+//! let engine = Engine::auto();
+//! let memory = 64 << 20;
+//! let mut file = ImageBands::open(&path, &ReadOptions::default())?;
+//!
+//! // Contours: their points stay in a temporary file until they are read.
+//! let rows = BandTracer::rows_within(file.width(), file.height(), memory, 0)?;
+//! let tracer = BandTracer::in_file(&ContourOptions::default(), std::env::temp_dir())?;
+//! let contours = engine.trace_bands(tracer, || file.next_band(rows))?;
+//! trazar::formats::write_contours_json(&contours, std::io::sink())?;
+//!
+//! // Labels: band by band, with the numbers of the whole image.
+//! file.rewind()?;
+//! let mut bands = engine.label_bands(file, &ComponentOptions::default(), memory)?;
+//! assert_eq!(bands.count(), 1);
+//! while let Some(band) = bands.next_band::<u32>()? {
+//!     println!("from row {}: {:?}", band.first_row(), band.labels());
+//! }
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "formats"))]
+//! # fn main() {}
 //! ```
 //!
 //! # Features
@@ -50,6 +151,8 @@ pub mod formats;
 pub mod generate;
 mod geometry;
 pub mod gpu;
+#[doc(hidden)]
+pub mod hooks;
 mod image;
 pub mod label;
 mod memory;

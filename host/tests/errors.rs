@@ -11,6 +11,7 @@ use trazar::formats::{
     GdsOptions, GreyImage, ReadOptions, read_image, write_contours_gds, write_image_png,
     write_overlay_png, write_statistics_csv,
 };
+use trazar::trace::TileCounts;
 use trazar::{
     Backend, BinaryImage, Cell, Engine, Error, Geometry, LabelAlgorithm, LabelOptions, Net,
     RouteAlgorithm, RouteOptions, RoutingGrid, Samples, TraceAlgorithm, TraceOptions, generate,
@@ -70,9 +71,7 @@ fn problems_of_files_are_told_apart() {
 
 #[test]
 fn options_and_their_problems_are_named() {
-    let image = BinaryImage::from_art("##.#").unwrap();
-    let options = TraceOptions::default().tiles((3, 1));
-    let refused = Engine::cpu().trace(&image, &options).unwrap_err();
+    let refused = TileCounts::new(3, 1).unwrap_err();
     assert!(matches!(
         &refused,
         Error::InvalidOption(OptionError {

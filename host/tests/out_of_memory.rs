@@ -16,8 +16,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use trazar::formats::{self, GdsOptions};
 use trazar::generate;
 use trazar::label::{BandSource, LabelPart};
-use trazar::route::{DistanceOptions, RoutingCase};
-use trazar::trace::{Band, BandTracer, ContourPart};
+use trazar::route::{DistanceAlgorithm, DistanceOptions, RoutingCase};
+use trazar::trace::{Band, BandTracer, ContourOptions, ContourPart, TileCounts};
 use trazar::{
     Approximation, BinaryImage, Cell, Connectivity, Contours, Engine, Geometry, LabelAlgorithm,
     LabelOptions, Net, Result, Retrieval, RouteAlgorithm, RouteOptions, RoutingGrid,
@@ -217,11 +217,13 @@ fn labels_of_parts_and_bands() {
         .statistics(true)
         .connectivity(Connectivity::Four);
     let engine = Engine::cpu();
-    check("label_part", || engine.label_part(&upper, 0, &options));
+    check("label_part", || {
+        engine.label_part(&upper, 0, &options.components)
+    });
     let parts = || -> Result<_> {
         Ok((
-            engine.label_part(&upper, 0, &options)?,
-            engine.label_part(&lower, upper.height(), &options)?,
+            engine.label_part(&upper, 0, &options.components)?,
+            engine.label_part(&lower, upper.height(), &options.components)?,
         ))
     };
     check("bytes of parts", || {
@@ -231,15 +233,15 @@ fn labels_of_parts_and_bands() {
     check("label_band", || {
         let (above, below) = parts()?;
         let numbers = LabelPart::join(above, below)?.finish()?.into_bands();
-        engine.label_band::<u32>(&lower, &numbers[1], &options)?;
-        engine.label_band::<u64>(&lower, &numbers[1], &options)
+        engine.label_band::<u32>(&lower, &numbers[1], options.components.connectivity)?;
+        engine.label_band::<u64>(&lower, &numbers[1], options.components.connectivity)
     });
     check("Engine::label_bands", || {
         let rows = Rows {
             image: &image,
             next: 0,
         };
-        let mut labeller = Engine::cpu().label_bands(rows, &options, 1 << 26)?;
+        let mut labeller = Engine::cpu().label_bands(rows, &options.components, 1 << 26)?;
         while let Some(band) = labeller.next_band::<u32>()? {
             formats::write_band_labels_npy(&band, io::sink())?;
             formats::write_band_statistics_csv(&band, io::sink())?;
@@ -263,7 +265,7 @@ fn contours() {
         (Fragments, Centers, None, Tree),
         (Fragments, Edges, Simple, External),
         (Fragments, Centers, TehChinL1, List),
-        (Tiles, Centers, Simple, Ccomp),
+        (Tiles(TileCounts::BY_SIZE), Centers, Simple, Ccomp),
         (Components, Centers, TehChinKCos, Tree),
     ] {
         let options = trace_options(algorithm, geometry, approximation, retrieval);
@@ -282,10 +284,10 @@ fn contours_of_parts_and_bands() {
     let engine = Engine::cpu();
     let parts = || -> Result<_> {
         let band = Band::new(&upper, 0).with_below(lower.row(0));
-        let above = engine.trace_part(band, &options)?;
+        let above = engine.trace_part(band, &options.contours)?;
         let last = upper.row(upper.height() - 1);
         let band = Band::new(&lower, upper.height()).with_above(last);
-        Ok((above, engine.trace_part(band, &options)?))
+        Ok((above, engine.trace_part(band, &options.contours)?))
     };
     check("joined parts", || {
         let (above, below) = parts()?;
@@ -299,8 +301,8 @@ fn contours_of_parts_and_bands() {
     for in_file in [false, true] {
         check("trace_bands", || {
             let tracer = match in_file {
-                true => BandTracer::in_file(&options, spill.path())?,
-                false => BandTracer::in_memory(&options)?,
+                true => BandTracer::in_file(&options.contours, spill.path())?,
+                false => BandTracer::in_memory(&options.contours)?,
             };
             let mut bands = [&upper, &lower].into_iter();
             let next = || bands.next().map(copy).transpose();
@@ -321,12 +323,12 @@ fn rims_of_wide_images() {
     let below = image.row(2);
     check("bytes of a wide part of contours", || {
         let band = Band::new(&upper, 0).with_below(below);
-        let part = engine.trace_part(band, &TraceOptions::default())?;
+        let part = engine.trace_part(band, &ContourOptions::default())?;
         ContourPart::from_bytes(&part.to_bytes()?)
     });
     let options = LabelOptions::default().statistics(true);
     check("bytes of a wide part of labels", || {
-        let part = engine.label_part(&upper, 0, &options)?;
+        let part = engine.label_part(&upper, 0, &options.components)?;
         LabelPart::from_bytes(&part.to_bytes()?)
     });
     check("bands of a wide image", || {
@@ -334,7 +336,7 @@ fn rims_of_wide_images() {
             image: &image,
             next: 0,
         };
-        let mut labeller = Engine::cpu().label_bands(rows, &options, 1 << 26)?;
+        let mut labeller = Engine::cpu().label_bands(rows, &options.components, 1 << 26)?;
         while labeller.next_band::<u32>()?.is_some() {}
         Ok(())
     });
@@ -355,7 +357,7 @@ fn files_of_contours() {
         });
     }
     let part = Engine::cpu()
-        .trace_part(Band::new(&image, 0), &options)
+        .trace_part(Band::new(&image, 0), &options.contours)
         .unwrap();
     let stored = part.finish_stored().unwrap();
     check("stored geojson", || {
@@ -408,7 +410,6 @@ fn routes() {
         RouteAlgorithm::Dijkstra,
         RouteAlgorithm::Sweep,
         RouteAlgorithm::SweepParallel,
-        RouteAlgorithm::Bfs,
     ] {
         // Others search the whole grid for each pin.
         let nets = match algorithm {
@@ -418,13 +419,16 @@ fn routes() {
         let options = RouteOptions::default().algorithm(algorithm);
         check(algorithm.name(), || engine.route(grid, nets, &options));
     }
+    check("fewest edges", || {
+        engine.route_fewest_edges(grid, &few.nets)
+    });
     // Many pins far from each other: long lists of paths and of cells.
     let improved = RouteOptions::default().tree(TreeKind::Improved);
     let pins = case(400);
     check("improved", || engine.route(grid, &pins.nets, &improved));
     let turns = RouteOptions::default().turn_cost(7);
     check("turn_cost", || engine.route(grid, &many.nets, &turns));
-    for algorithm in [RouteAlgorithm::Dijkstra, RouteAlgorithm::Sweep] {
+    for algorithm in [DistanceAlgorithm::Dijkstra, DistanceAlgorithm::Sweep] {
         let options = DistanceOptions::default().algorithm(algorithm);
         check("distances", || {
             engine.distances(grid, &[Cell::at(3, 4)], &options)

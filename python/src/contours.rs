@@ -87,7 +87,7 @@ pub(crate) fn named_options(
             Geometry::name,
         )?)
         .algorithm(algorithm.transpose()?);
-    options.validate().map_err(errors::from_library)?;
+    options.contours.validate().map_err(errors::from_library)?;
     Ok(options)
 }
 
@@ -146,7 +146,7 @@ fn in_opencv_form(
     let count = contours.len();
     offset.check_fits(contours.width(), contours.height())?;
     let Offset { x, y } = offset;
-    let mut parts = contours.into_parts();
+    let mut parts = contours.into_arrays();
     if (x, y) != (0, 0) {
         let offset = IVec2::new(x, y);
         for point in &mut parts.points {

@@ -107,7 +107,7 @@ pub(crate) fn label<'py>(
                 return Ok(None);
             };
             checked(labels.count())?;
-            Ok(Some(labels.into_parts()))
+            Ok(Some(labels.into_labels_and_summary()))
         })?;
         let (labels, found): (Vec<u32>, Vec<_>) = match labelled {
             Some((labels, found)) => (labels, vec![found]),

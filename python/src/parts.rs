@@ -12,7 +12,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use trazar::formats::{self, Output};
-use trazar::label::parts;
+use trazar::label;
 use trazar::trace::{self, Band, ContourSource, StoredContours};
 use trazar::{BinaryImage, Component};
 
@@ -133,7 +133,7 @@ impl Mask {
 /// The information that joining needs about a band's components.
 #[pyclass(frozen, module = "trazar._trazar")]
 pub(crate) struct LabelPart {
-    part: parts::LabelPart,
+    part: label::LabelPart,
 }
 
 /// The measures of a band's components that touch none of its rims.
@@ -145,7 +145,7 @@ pub(crate) struct Measures {
 /// The final numbers of a band's components.
 #[pyclass(frozen, module = "trazar._trazar")]
 pub(crate) struct BandNumbers {
-    numbers: parts::BandNumbers,
+    numbers: label::BandNumbers,
 }
 
 /// A band's part, and its measures, which are useless without statistics.
@@ -158,7 +158,7 @@ pub(crate) fn label_part(
     statistics: bool,
     device: Device,
 ) -> PyResult<(LabelPart, Measures)> {
-    let options = labels::options(connectivity, None, statistics)?;
+    let options = labels::options(connectivity, None, statistics)?.components;
     let engine = device.band_engine(py)?;
     detached(py, || {
         let mut part = engine.label_part(&mask.image, first_row, &options)?;
@@ -182,7 +182,7 @@ impl LabelPart {
     /// This part and the one below it as one.
     fn join(&self, py: Python<'_>, lower: &Self) -> PyResult<Self> {
         let (upper, lower) = (self.part.clone(), lower.part.clone());
-        let part = detached(py, || parts::LabelPart::join(upper, lower))?;
+        let part = detached(py, || label::LabelPart::join(upper, lower))?;
         Ok(Self { part })
     }
 
@@ -195,7 +195,7 @@ impl LabelPart {
 
     #[staticmethod]
     fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
-        let part = detached(py, || parts::LabelPart::from_bytes(bytes))?;
+        let part = detached(py, || label::LabelPart::from_bytes(bytes))?;
         Ok(Self { part })
     }
 
@@ -218,13 +218,13 @@ impl Measures {
 
     #[staticmethod]
     fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
-        let components = detached(py, || parts::components_from_bytes(bytes))?;
+        let components = detached(py, || label::components_from_bytes(bytes))?;
         Ok(Self { components })
     }
 
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let components = &this.get().components;
-        let bytes = detached(this.py(), || parts::components_to_bytes(components))?;
+        let bytes = detached(this.py(), || label::components_to_bytes(components))?;
         reduced(this.get_type(), &bytes)
     }
 }
@@ -246,17 +246,21 @@ impl BandNumbers {
         wide: bool,
         device: Device,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let options = labels::options(connectivity, None, false)?;
+        let options = labels::options(connectivity, None, false)?.components;
         let engine = device.band_engine(py)?;
         let (band, numbers) = (&mask.image, &self.numbers);
         let shape = Ix2(band.height() as usize, band.width() as usize);
         if wide {
-            let labels = detached(py, || engine.label_band::<u64>(band, numbers, &options))?;
+            let labels = detached(py, || {
+                engine.label_band::<u64>(band, numbers, options.connectivity)
+            })?;
             let labels: Vec<i64> = bytemuck::allocation::cast_vec(labels);
             return Ok(owned(py, shape, labels)?.into_any());
         }
         self.check_narrow()?;
-        let labels = detached(py, || engine.label_band::<u32>(band, numbers, &options))?;
+        let labels = detached(py, || {
+            engine.label_band::<u32>(band, numbers, options.connectivity)
+        })?;
         let labels: Vec<i32> = bytemuck::allocation::cast_vec(labels);
         Ok(owned(py, shape, labels)?.into_any())
     }
@@ -289,7 +293,7 @@ impl BandNumbers {
 
     #[staticmethod]
     fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
-        let numbers = detached(py, || parts::BandNumbers::from_bytes(bytes))?;
+        let numbers = detached(py, || label::BandNumbers::from_bytes(bytes))?;
         Ok(Self { numbers })
     }
 
@@ -302,7 +306,7 @@ impl BandNumbers {
 
 impl BandNumbers {
     #[cfg(not(target_os = "macos"))]
-    pub(crate) fn numbers(&self) -> &parts::BandNumbers {
+    pub(crate) fn numbers(&self) -> &label::BandNumbers {
         &self.numbers
     }
 
@@ -340,7 +344,7 @@ pub(crate) fn trace_part(
     geometry: Name,
     device: Device,
 ) -> PyResult<ContourPart> {
-    let options = named_options(&retrieval, &approximation, &geometry, None)?;
+    let options = named_options(&retrieval, &approximation, &geometry, None)?.contours;
     let engine = device.band_engine(py)?;
     let part = detached(py, || {
         let mut band = Band::new(&mask.image, first_row);
@@ -392,7 +396,7 @@ impl ContourPart {
     /// The borders that lie in the part, and the fragments of those that leave it.
     #[getter]
     fn borders(&self) -> (usize, usize) {
-        (self.part.closed(), self.part.open())
+        (self.part.closed_count(), self.part.open_count())
     }
 
     fn __sizeof__(&self) -> usize {

@@ -8,10 +8,10 @@ use numpy::{
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use trazar::route::{DistanceOptions, Route};
+use trazar::route::{DistanceAlgorithm, DistanceOptions, Route};
 use trazar::{Cell, Engine, Job, Net, Pin, RouteAlgorithm, RouteOptions, RoutingGrid, TreeKind};
 
-use crate::arguments::{Integer, Name, named};
+use crate::arguments::{Integer, Name, named, named_by};
 use crate::arrays::{borrowed, collect, owned, reserve};
 use crate::engine::Device;
 use crate::errors;
@@ -121,6 +121,9 @@ const WEIGHTS: &str = "the weights of edges";
 const CELLS: &str = "the cells of pins";
 const PATHS: &str = "the paths of a tree";
 
+/// The value of `tree=` for paths with the fewest edges.
+const FEWEST_EDGES: &str = "fewest-edges";
+
 /// Joins the pins of nets: net `i` has the pins from `nets[i]` to before `nets[i + 1]`, and pin `j`
 /// the cells from `pins[j]` to before `pins[j + 1]`. Returns the parts of a `trazar.Route` for each
 /// net.
@@ -131,7 +134,7 @@ pub(crate) fn route<'py>(
     pin_cells: PyReadonlyArray2<'py, u32>,
     pins: PyReadonlyArray1<'py, i64>,
     nets: PyReadonlyArray1<'py, i64>,
-    improved: bool,
+    tree: Name,
     turn_cost: Integer,
     algorithm: Option<Name>,
     device: Device,
@@ -144,14 +147,28 @@ pub(crate) fn route<'py>(
             u32::MAX - 1
         ))
     })?;
-    let options = RouteOptions::default()
-        .tree(if improved {
-            TreeKind::Improved
-        } else {
-            TreeKind::Nearest
-        })
-        .turn_cost(turns)
-        .algorithm(named_algorithm(algorithm.as_ref())?);
+    let trees = [
+        ("nearest", Some(TreeKind::Nearest)),
+        ("improved", Some(TreeKind::Improved)),
+        (FEWEST_EDGES, None),
+    ];
+    let algorithm = algorithm.map(|name| {
+        let all = RouteAlgorithm::ALL;
+        named_by("algorithm", &name, all, RouteAlgorithm::name)
+    });
+    let algorithm = algorithm.transpose()?;
+    let options = named("tree", &tree, &trees)?.map(|tree| {
+        RouteOptions::default()
+            .tree(tree)
+            .turn_cost(turns)
+            .algorithm(algorithm)
+    });
+    if options.is_none() && (algorithm.is_some() || turns > 0) {
+        return Err(errors::input(format!(
+            "tree={FEWEST_EDGES:?} is found by breadth-first search, whatever turns cost: leave \
+             algorithm= and turn_cost= out"
+        )));
+    }
     let cells = cells(&pin_cells)?;
     let pins = pins.as_slice()?;
     let pins: Vec<Pin> = pins
@@ -164,35 +181,23 @@ pub(crate) fn route<'py>(
         .map(|range| Net::new(pins[range[0] as usize..range[1] as usize].iter().cloned()))
         .collect();
     let grid = Arc::clone(&grid.get().grid);
+    let device = match (device, &options) {
+        // The only one that finds these trees.
+        (Device::Auto, None) => Device::Cpu,
+        _ => device,
+    };
     let engine = device.engine(py, || Job::route(&grid, &nets), 1)?;
     // Each net may need a search of the whole grid.
     let size = u64::from(grid.cell_count()).saturating_mul(nets.len() as u64);
     let has_layers = grid.layers() > 1;
-    let routes = work::run(py, engine, size, move |engine: &Engine| {
-        engine.route(&grid, &nets, &options)
+    let routes = work::run(py, engine, size, move |engine: &Engine| match &options {
+        Some(options) => engine.route(&grid, &nets, options),
+        None => engine.route_fewest_edges(&grid, &nets),
     })?;
     routes
         .iter()
         .map(|route| describe(py, route, has_layers))
         .collect()
-}
-
-/// The algorithm with a name.
-fn named_algorithm(name: Option<&Name>) -> PyResult<Option<RouteAlgorithm>> {
-    let algorithms = [
-        RouteAlgorithm::Dijkstra,
-        RouteAlgorithm::Sweep,
-        RouteAlgorithm::SweepParallel,
-        RouteAlgorithm::Bfs,
-        RouteAlgorithm::DivideConquer,
-        RouteAlgorithm::Prefix,
-        RouteAlgorithm::PrefixFused,
-        RouteAlgorithm::Tiles,
-        RouteAlgorithm::Fields,
-    ]
-    .map(|algorithm| (algorithm.name(), algorithm));
-    name.map(|name| named("algorithm", name, &algorithms))
-        .transpose()
 }
 
 /// The parts of a `trazar.Route`.
@@ -248,7 +253,11 @@ pub(crate) fn distances<'py>(
     device: Device,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = grid.py();
-    let options = DistanceOptions::default().algorithm(named_algorithm(algorithm.as_ref())?);
+    let algorithm = algorithm.map(|name| {
+        let all = DistanceAlgorithm::ALL;
+        named_by("algorithm", &name, all, DistanceAlgorithm::name)
+    });
+    let options = DistanceOptions::default().algorithm(algorithm.transpose()?);
     let sources = cells(&sources)?;
     let grid = Arc::clone(&grid.get().grid);
     let (layers, height, width) = (grid.layers(), grid.height(), grid.width());

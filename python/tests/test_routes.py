@@ -163,6 +163,11 @@ def test_options(rng):
     nearest = trazar.route(grid, [many])[0]
     improved = trazar.route(grid, [many], tree="improved")[0]
     assert improved.cost <= nearest.cost
+    # One expensive edge, or three of weight 1 around it.
+    around = trazar.Grid([[90], [1]], [[1, 1]])
+    [fewest] = trazar.route(around, [[(0, 0), (0, 1)]], tree="fewest-edges")
+    assert fewest.cost == 90
+    assert trazar.route(around, [[(0, 0), (0, 1)]])[0].cost == 3
     kernels = trazar.route(grid, [many], device="emulator")[0]
     assert np.array_equal(kernels.cells, nearest.cells)
 
@@ -175,6 +180,9 @@ def test_options(rng):
         lambda grid: trazar.route(grid, [[(0, 0), (-1, 0)]]),
         lambda grid: trazar.route(grid, [[(0, 0)]], algorithm="quick"),
         lambda grid: trazar.route(grid, [[(0, 0)]], tree="best"),
+        lambda grid: trazar.route(grid, [[(0, 0)]], tree="fewest-edges", algorithm="sweep"),
+        lambda grid: trazar.route(grid, [[(0, 0)]], tree="fewest-edges", turn_cost=1),
+        lambda grid: trazar.distances(grid, (0, 0), algorithm="fields"),
         lambda grid: trazar.distances(grid, np.zeros((0, 2))),
         lambda grid: trazar.distances(grid, (0.5, 0)),
         lambda grid: trazar.Grid(np.ones((3, 2)), np.ones((3, 3))),

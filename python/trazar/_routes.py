@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     from trazar._arrays import Device
 
-    Algorithm = Literal[
+    DistanceAlgorithm = Literal["dijkstra", "sweep", "sweep-parallel", "tiles"]
+    RouteAlgorithm = Literal[
         "dijkstra",
         "sweep",
         "sweep-parallel",
-        "bfs",
         "divide-conquer",
         "prefix",
         "prefix-fused",
@@ -184,9 +184,9 @@ def route(
     grid: Grid | tuple[ArrayLike, ArrayLike],
     nets: Sequence[Any],
     *,
-    tree: Literal["nearest", "improved"] = "nearest",
+    tree: Literal["nearest", "improved", "fewest-edges"] = "nearest",
     turn_cost: int = 0,
-    algorithm: Algorithm | None = None,
+    algorithm: RouteAlgorithm | None = None,
     device: Device = "auto",
 ) -> list[Route]:
     """Join the pins of each net by a tree. Nets do not influence each other.
@@ -200,13 +200,14 @@ def route(
     nets : sequence of nets
         A net is a sequence of pins. A pin is a cell (row, column), on grids of several layers
         (layer, row, column); or an array of several such cells, which count as joined.
-    tree : {"nearest", "improved"}
-        The tree described above, or a cheaper one if there is one, which takes several times as
-        long.
+    tree : {"nearest", "improved", "fewest-edges"}
+        The tree described above; a cheaper one if there is one, which takes several times as long;
+        or one of paths with the fewest edges, whatever they cost, found by breadth-first search on
+        the processor.
     turn_cost : int
         The cost of each cell at which a tree turns or branches, on grids of one layer.
     algorithm : str, optional
-        "dijkstra", "sweep", "sweep-parallel" or "bfs" (which is not exact) on the processor,
+        "dijkstra", "sweep" or "sweep-parallel" on the processor,
         "fields", "tiles", "divide-conquer", "prefix" or "prefix-fused" on a GPU.
     device : {"auto", "cpu", "cuda", "emulator"}
 
@@ -234,8 +235,6 @@ def route(
 
     if not isinstance(grid, Grid):
         grid = Grid(*grid)
-    if tree not in ("nearest", "improved"):
-        raise InputError(f"tree={tree!r}: it is 'nearest' or 'improved'")
     cells: list[NDArray[np.uint32]] = []
     pin_offsets, net_offsets = [0], [0]
     has_layers = grid.shape[0] > 1
@@ -249,7 +248,7 @@ def route(
         np.concatenate(cells) if cells else np.zeros((0, 3), np.uint32),
         np.array(pin_offsets, np.int64),
         np.array(net_offsets, np.int64),
-        tree == "improved",
+        tree,
         turn_cost,
         algorithm,
         device,
@@ -261,7 +260,7 @@ def distances(
     grid: Grid | tuple[ArrayLike, ArrayLike],
     sources: ArrayLike,
     *,
-    algorithm: Algorithm | None = None,
+    algorithm: DistanceAlgorithm | None = None,
     device: Device = "auto",
 ) -> NDArray[np.uint64]:
     """Compute the cost of the cheapest path to each cell from any of the sources.

@@ -111,7 +111,7 @@ def route(
     pin_cells: NDArray[np.uint32],
     pins: NDArray[np.int64],
     nets: NDArray[np.int64],
-    improved: bool,
+    tree: str,
     turn_cost: int,
     algorithm: str | None,
     device: str,

@@ -10,8 +10,8 @@ use std::io::Write;
 use proptest::prelude::*;
 use trazar::generate::RandomNets;
 use trazar::route::{
-    BLOCKED, Cell, DistanceOptions, Distances, Net, Pin, Route, RouteAlgorithm, RouteOptions,
-    RoutingGrid,
+    BLOCKED, Cell, DistanceAlgorithm, DistanceOptions, Distances, Net, Pin, Route, RouteAlgorithm,
+    RouteOptions, RoutingGrid,
 };
 use trazar::{Backend, Engine, Error};
 use trazar_test_support::grids::{Case, case};
@@ -19,9 +19,13 @@ use trazar_test_support::route_oracle::{self, Tree};
 use trazar_test_support::routes::assert_same;
 use trazar_test_support::seeds;
 
-fn exact_algorithms() -> impl Iterator<Item = RouteAlgorithm> {
-    let all = RouteAlgorithm::on(Backend::Cpu).iter().copied();
-    all.filter(|algorithm| algorithm.is_exact())
+fn algorithms() -> impl Iterator<Item = RouteAlgorithm> {
+    RouteAlgorithm::on(Backend::Cpu).iter().copied()
+}
+
+fn fewest_edges(grid: &RoutingGrid, net: &Net) -> Route {
+    let routes = Engine::cpu().route_fewest_edges(grid, std::slice::from_ref(net));
+    routes.unwrap().remove(0)
 }
 
 fn by(algorithm: RouteAlgorithm) -> RouteOptions {
@@ -38,13 +42,13 @@ fn say(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
-/// Compares all exact algorithms with the oracle.
+/// Compares all algorithms with the oracle.
 fn check_oracle(Case { grid, nets, recipe }: &Case) {
     let expected: Vec<Tree> = nets
         .iter()
         .map(|net| route_oracle::tree(grid, net))
         .collect();
-    for algorithm in exact_algorithms() {
+    for algorithm in algorithms() {
         let routes = Engine::cpu().route(grid, nets, &by(algorithm)).unwrap();
         assert_eq!(routes.len(), nets.len());
         for ((route, expected), net) in routes.iter().zip(&expected).zip(nets) {
@@ -77,7 +81,7 @@ proptest! {
 
     #[test]
     fn larger_grids_are_the_same_by_all_algorithms(case in case(130)) {
-        for algorithm in exact_algorithms() {
+        for algorithm in algorithms() {
             assert_same(&Engine::cpu(), &case, algorithm);
         }
     }
@@ -114,7 +118,7 @@ proptest! {
         let Case { grid, nets, recipe } = &case;
         let units = with_unit_weights(grid);
         for net in nets {
-            let bfs = Engine::cpu().route_net(grid, net, &by(RouteAlgorithm::Bfs)).unwrap();
+            let bfs = fewest_edges(grid, net);
             let verified = bfs.verify(grid, net);
             verified.unwrap_or_else(|why| panic!("{why}: {net:?} of {recipe:?}"));
             let exact = route(grid, net);
@@ -138,17 +142,13 @@ fn breadth_first_search_is_not_exact() {
     let mut grid = RoutingGrid::uniform(2, 2, 1).unwrap();
     grid.set_right(Cell::at(0, 0), 90).unwrap();
     let net = Net::from_cells([Cell::at(0, 0), Cell::at(1, 0)]);
-    let bfs = Engine::cpu()
-        .route_net(&grid, &net, &by(RouteAlgorithm::Bfs))
-        .unwrap();
+    let bfs = fewest_edges(&grid, &net);
     assert_eq!((bfs.cost(), route(&grid, &net).cost()), (90, 3));
     // It finds the cheapest of the paths with the fewest edges.
     let mut grid = RoutingGrid::uniform(3, 2, 5).unwrap();
     grid.set_down(Cell::at(1, 0), 4).unwrap();
     let net = Net::from_cells([Cell::at(0, 0), Cell::at(2, 1)]);
-    let bfs = Engine::cpu()
-        .route_net(&grid, &net, &by(RouteAlgorithm::Bfs))
-        .unwrap();
+    let bfs = fewest_edges(&grid, &net);
     assert_eq!(bfs.cost(), 14);
     assert!(bfs.cells().contains(&Cell::at(1, 1)));
 }
@@ -219,7 +219,7 @@ fn costs_beyond_the_queues_buckets() {
         .distances(
             &grid,
             &[Cell::at(5, 0)],
-            &DistanceOptions::default().algorithm(RouteAlgorithm::Dijkstra),
+            &DistanceOptions::default().algorithm(DistanceAlgorithm::Dijkstra),
         )
         .unwrap();
     for x in [0, 4, 5, 6, 20_000, LENGTH - 1] {
@@ -238,7 +238,7 @@ fn nets_of_few_pins_have_trees_without_edges() {
         (vec![at, at, at], vec![at]),
     ] {
         let net = Net::from_cells(pins);
-        for algorithm in exact_algorithms() {
+        for algorithm in algorithms() {
             let route = Engine::cpu()
                 .route_net(&grid, &net, &by(algorithm))
                 .unwrap();
@@ -275,15 +275,11 @@ fn distances_by_every_algorithm() {
             .iter()
             .any(|&d| d > 0 && d != Distances::UNREACHED)
     );
-    for algorithm in exact_algorithms() {
+    for &algorithm in DistanceAlgorithm::on(Backend::Cpu) {
         assert_eq!(by(algorithm).unwrap(), expected, "{algorithm:?}");
     }
     assert!(matches!(
-        by(RouteAlgorithm::Bfs),
-        Err(Error::InvalidOption(_))
-    ));
-    assert!(matches!(
-        by(RouteAlgorithm::Tiles),
+        by(DistanceAlgorithm::Tiles),
         Err(Error::Unavailable(_))
     ));
 }
@@ -292,7 +288,7 @@ fn distances_by_every_algorithm() {
 fn the_largest_weights_add_up() {
     let grid = RoutingGrid::uniform(1000, 2, BLOCKED - 1).unwrap();
     let net = Net::from_cells([Cell::at(0, 0), Cell::at(999, 1)]);
-    for algorithm in exact_algorithms() {
+    for algorithm in algorithms() {
         let route = Engine::cpu()
             .route_net(&grid, &net, &by(algorithm))
             .unwrap();

@@ -272,6 +272,10 @@ fn algorithms_of_other_devices_are_refused() {
         assert!(matches!(error, Error::Unavailable(_)), "{error}");
         assert!(error.to_string().contains(algorithm.name()), "{error}");
     }
+    let refused = Engine::emulator(0).route_fewest_edges(&grid, &[]);
+    let error = refused.unwrap_err();
+    assert!(matches!(error, Error::Unavailable(_)), "{error}");
+    assert!(error.to_string().contains("breadth-first"), "{error}");
 }
 
 #[test]
@@ -289,7 +293,7 @@ fn verification_finds_planted_errors() {
     moved.pins[2] = Cell::at(1, 4).into();
     good.verify(&grid, &moved).unwrap_err();
     let outside = Net::from_cells([Cell::at(0, 0), Cell::at(5, 0), Cell::at(2, 4)]);
-    let why = good.verify(&grid, &outside).unwrap_err();
+    let why = good.verify(&grid, &outside).unwrap_err().reason;
     assert!(why.contains("net 0") && why.contains("pin 1"), "{why}");
     let mut more = net.clone();
     more.pins.push(Cell::at(2, 2).into());

@@ -16,7 +16,7 @@ use clap::{Parser, Subcommand};
 pub(crate) use generate::{Generate, GenerateArgs, ImageFormat, MaskArgs, NetArgs};
 pub(crate) use input::InputArgs;
 pub(crate) use label::{LabelArgs, LabelFormat};
-pub(crate) use route::{NetInputArgs, RouteArgs, RouteFormat};
+pub(crate) use route::{NetInputArgs, RouteAlgorithm, RouteArgs, RouteFormat, TreeKind};
 pub(crate) use run::{Device, RunArgs};
 pub(crate) use trace::{ContourFormat, GdsArgs, Geometry, Retrieval, TraceArgs};
 pub(crate) use values::name;

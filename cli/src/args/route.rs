@@ -72,7 +72,7 @@ pub(crate) struct RouteArgs {
     #[arg(long, value_name = "N", default_value = "0")]
     pub(crate) turn_cost: u32,
 
-    /// How to route; all algorithms but bfs give the same tree
+    /// How to route; all algorithms give the same tree
     #[arg(long, value_name = "NAME", default_value = "auto")]
     pub(crate) algorithm: RouteAlgorithm,
 
@@ -122,11 +122,13 @@ pub(crate) enum RouteFormat {
     Png,
 }
 
-values! { TreeKind => trazar::route::TreeKind {
+values! { TreeKind => Option<trazar::route::TreeKind> {
     /// The nearest pin joins the tree, again and again
-    Nearest => Self::Nearest,
+    Nearest => Some(trazar::route::TreeKind::Nearest),
     /// The best of several trees, improved piece by piece: never more expensive, often cheaper
-    Improved => Self::Improved,
+    Improved => Some(trazar::route::TreeKind::Improved),
+    /// Paths with the fewest edges, whatever they cost, by breadth-first search on the CPU
+    FewestEdges => None,
 }}
 
 values! { RouteAlgorithm => Option<trazar::route::RouteAlgorithm> {
@@ -138,8 +140,6 @@ values! { RouteAlgorithm => Option<trazar::route::RouteAlgorithm> {
     Sweep => Some(trazar::route::RouteAlgorithm::Sweep),
     /// The same on all cores
     SweepParallel => Some(trazar::route::RouteAlgorithm::SweepParallel),
-    /// Breadth-first search, not exact: the cheapest of the paths with the fewest edges
-    Bfs => Some(trazar::route::RouteAlgorithm::Bfs),
     /// By GPU kernels, distances around all pins at once; pins that are too far apart by tiles
     Fields => Some(trazar::route::RouteAlgorithm::Fields),
     /// By GPU kernels, tiles in shared memory

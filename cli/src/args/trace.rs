@@ -177,7 +177,7 @@ values! { TraceAlgorithm => trazar::TraceAlgorithm {
     /// In strips of the image, borders that cross them joined from fragments: on all cores
     Fragments => Self::Fragments,
     /// In tiles of the image, joined pairwise: on all cores, or by GPU kernels
-    Tiles => Self::Tiles,
+    Tiles => Self::Tiles(trazar::trace::TileCounts::BY_SIZE),
     /// All borders at once, their starts found by union-find: on all cores, or by GPU kernels
     Components => Self::Components,
 }}

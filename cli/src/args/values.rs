@@ -59,7 +59,6 @@ mod tests {
             trace::Geometry => trazar::Geometry,
             trace::TraceAlgorithm => trazar::TraceAlgorithm,
             label::LabelAlgorithm => trazar::LabelAlgorithm,
-            route::TreeKind => trazar::TreeKind,
         }
         let by_name = |value: Option<trazar::RouteAlgorithm>| {
             value.map_or("auto".to_owned(), |algorithm| algorithm.to_string())
@@ -67,5 +66,11 @@ mod tests {
         let [here, there] = names::<route::RouteAlgorithm, Option<_>>(by_name);
         assert_eq!(here, there);
         assert_eq!(here.len(), 1 + trazar::RouteAlgorithm::ALL.len());
+        let by_name = |value: Option<trazar::TreeKind>| {
+            value.map_or("fewest-edges".to_owned(), |tree| tree.to_string())
+        };
+        let [here, there] = names::<route::TreeKind, Option<_>>(by_name);
+        assert_eq!(here, there);
+        assert_eq!(here.len(), 1 + trazar::TreeKind::ALL.len());
     }
 }

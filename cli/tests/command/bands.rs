@@ -193,7 +193,9 @@ fn what_is_not_done_in_bands_is_refused() {
     label(&["64MiB", "-o", "a.png"]).failed(2, &["--memory", ".npy"]);
     label(&["64MiB", "--device", "emulator"]).succeeded();
     label(&["64MiB", "--device", "cpu", "--algorithm", "tiles"]).failed(1, &["tiles", "cuda"]);
-    label(&["64MiB", "--algorithm", "sequential"]).failed(2, &["--memory", "--algorithm"]);
+    for algorithm in ["sequential", "direct"] {
+        label(&["64MiB", "--algorithm", algorithm]).failed(2, &["--memory", "--algorithm"]);
+    }
     label(&["64MiB", "--repeat", "2"]).failed(2, &["--repeat"]);
     label(&["64MiB", "-o", "-", "--format", "npy", "--json"]).failed(2, &["--json"]);
     let missing = folder.at("missing.png");

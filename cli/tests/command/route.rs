@@ -120,10 +120,7 @@ fn summaries() {
     }
     let info = run(["info", "--json"]).succeeded().json();
     let names = &info["devices"][0]["algorithms"]["route"];
-    assert_eq!(
-        names,
-        &json!(["dijkstra", "sweep", "sweep-parallel", "bfs"])
-    );
+    assert_eq!(names, &json!(["dijkstra", "sweep", "sweep-parallel"]));
     let text = String::from_utf8(run(["info"]).succeeded().stdout).unwrap();
     assert!(text.contains("route: dijkstra, sweep"), "{text}");
 }
@@ -288,6 +285,12 @@ fn options_that_do_not_go_together() {
     route(&net, &["--algorithm", "magic"]).refused(&["magic", "dijkstra", "prefix-fused"]);
     route(&net, &["--tree", "best"]).refused(&["best", "improved"]);
     route(&net, &["--turn-cost=-1"]).refused(&["--turn-cost"]);
+    let fewest = |option, value| route(&net, &["--tree", "fewest-edges", option, value]);
+    fewest("--algorithm", "sweep").failed(2, &["fewest-edges", "--algorithm"]);
+    fewest("--turn-cost", "1").failed(2, &["fewest-edges", "--turn-cost"]);
+    fewest("--device", "emulator").failed(1, &["breadth-first", "cpu", "fields"]);
+    let json = fewest("--device", "cpu");
+    assert!(json.succeeded().stderr.contains("breadth-first"));
     route(&net, &["--seed", "3"]).failed(2, &["--seed", "--device emulator"]);
     let options = ["--device", "cpu", "--algorithm", "tiles"];
     route(&net, &options).failed(1, &["tiles", "cuda or emulator", "dijkstra"]);

@@ -216,7 +216,7 @@ impl Engine {
     ///
     /// # Errors
     /// As [`label_bands`](Self::label_bands), for too little memory.
-    pub fn label_bands_rows<S: BandSource>(
+    pub fn label_rows_within<S: BandSource>(
         &self,
         source: &S,
         options: &ComponentOptions,
@@ -224,7 +224,7 @@ impl Engine {
     ) -> Result<u32> {
         let pixels = u64::from(source.width()) * u64::from(source.height());
         if let Some(engine) = self.chosen(|| Job::LabelBands { pixels }, None) {
-            return engine.label_bands_rows(source, options, memory);
+            return engine.label_rows_within(source, options, memory);
         }
         let workers = self.label_workers(options)?;
         BandLabels::rows_within(source, options, memory, workers.as_ref())

@@ -247,7 +247,7 @@ impl Engine {
     }
 
     /// The number of GPUs, or emulators, that jobs run on; 0 for the processor.
-    pub fn gpus(&self) -> u32 {
+    pub fn gpu_count(&self) -> u32 {
         self.opened().map_or(0, |device| device.gpus())
     }
 

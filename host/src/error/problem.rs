@@ -81,17 +81,6 @@ pub enum Unavailable {
         /// The names of the algorithms that `backend` runs.
         instead: Vec<&'static str>,
     },
-
-    /// A result that an [`Engine`](crate::Engine) computes on the processor, requested from a
-    /// device.
-    #[error("{what} are made on the processor: {instead}, or with an engine")]
-    #[non_exhaustive]
-    OnDevice {
-        /// The results, in words.
-        what: &'static str,
-        /// What to request from the device, in words.
-        instead: &'static str,
-    },
 }
 
 fn names(backends: &[Backend]) -> String {

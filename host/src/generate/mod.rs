@@ -90,7 +90,7 @@ pub enum Pattern {
 
 impl Pattern {
     /// Each pattern once, noise at one half.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: &'static [Self] = &[
         Self::Blobs,
         Self::Noise { density: 0.5 },
         Self::NestedRectangles,
@@ -169,17 +169,16 @@ impl FromStr for Pattern {
             check_density(density)?;
             return Ok(Self::Noise { density });
         }
-        Self::ALL
-            .into_iter()
-            .find(|pattern| pattern.name() == text)
-            .ok_or_else(|| {
-                let names = Self::ALL.map(Self::name).join(", ");
-                Error::option(
-                    "pattern",
-                    OptionProblem::Malformed,
-                    format!("no pattern is called {text:?}: there are {names}"),
-                )
-            })
+        let found = Self::ALL.iter().find(|pattern| pattern.name() == text);
+        found.copied().ok_or_else(|| {
+            let names: Vec<_> = Self::ALL.iter().map(|pattern| pattern.name()).collect();
+            let names = names.join(", ");
+            Error::option(
+                "pattern",
+                OptionProblem::Malformed,
+                format!("no pattern is called {text:?}: there are {names}"),
+            )
+        })
     }
 }
 
@@ -221,7 +220,7 @@ mod tests {
 
     #[test]
     fn names_are_read_back() {
-        for pattern in Pattern::ALL {
+        for &pattern in Pattern::ALL {
             assert_eq!(pattern.name().parse::<Pattern>().unwrap(), pattern);
             assert_eq!(pattern.to_string().parse::<Pattern>().unwrap(), pattern);
         }

@@ -10,7 +10,7 @@ use super::Gpu;
 use crate::error::Result;
 
 /// A borrowed buffer that launches use.
-pub type Lent<'a, G, T> = InUse<'a, G, T, &'a <G as Gpu>::Buffer<T>>;
+pub(crate) type Lent<'a, G, T> = InUse<'a, G, T, &'a <G as Gpu>::Buffer<T>>;
 
 /// A buffer of any queue that the launches of one queue may use. Made by [`Gpu::using`].
 ///

@@ -42,7 +42,8 @@ use crate::backend::Backend;
 use crate::error::{Error, Result};
 
 pub(crate) use counts::{read_first, scan_counts};
-pub use in_use::{InUse, Lent};
+pub use in_use::InUse;
+pub(crate) use in_use::Lent;
 pub(crate) use list_ranking::rank_lists;
 pub(crate) use scan::ScanBuffers;
 pub use scan::Scanner;

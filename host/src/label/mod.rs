@@ -18,7 +18,7 @@ use glam::DVec2;
 pub use trazar_kernels::label::Connectivity;
 
 pub(crate) use gpu::label_host;
-pub use gpu::{DeviceLabeler, DeviceLabels, MultiLabeler, MultiLabels, PartLabels};
+pub use gpu::{DeviceLabeler, DeviceLabels, MultiLabeler, MultiLabels, UnfinishedLabels};
 pub use parts::{
     BandLabels, BandNumbers, BandSource, LabelNumber, LabelPart, LabelTable, LabelledBand,
     components_from_bytes, components_to_bytes,

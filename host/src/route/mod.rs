@@ -58,7 +58,7 @@ pub use gpu::{DeviceGrid, DeviceRouter};
 pub(crate) use grid::check_size;
 pub use grid::{BLOCKED, Direction, MAX_LAYERS, RoutingGrid};
 pub use net::{Net, Pin};
-pub use tree::{Connection, Fallback, FieldUse, Route};
+pub use tree::{Connection, Fallback, FieldUse, InvalidRoute, Route};
 
 use crate::backend::Backend;
 use crate::error::Result;

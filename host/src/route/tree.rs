@@ -22,6 +22,15 @@ pub struct Connection<'a> {
     pub cells: &'a [Cell],
 }
 
+/// Why a [`Route`] is no tree of its net: see [`Route::verify`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+#[non_exhaustive]
+pub struct InvalidRoute {
+    /// What is wrong, in words.
+    pub reason: String,
+}
+
 /// How [`RouteAlgorithm::Fields`](super::RouteAlgorithm::Fields) found a tree: which of its paths
 /// come from fields, and why the others do not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -273,8 +282,13 @@ impl Route {
     /// joined.
     ///
     /// # Errors
-    /// What is wrong, in words.
-    pub fn verify(&self, grid: &RoutingGrid, net: &Net) -> Result<(), String> {
+    /// The first thing that is wrong.
+    pub fn verify(&self, grid: &RoutingGrid, net: &Net) -> Result<(), InvalidRoute> {
+        self.check(grid, net)
+            .map_err(|reason| InvalidRoute { reason })
+    }
+
+    fn check(&self, grid: &RoutingGrid, net: &Net) -> Result<(), String> {
         let mut sets = Sets::default();
         let window = net
             .check(0, grid.width(), grid.height(), grid.layers())

@@ -84,7 +84,7 @@ pub struct Contours {
 /// The arrays of a [`Contours`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct ContourParts {
+pub struct ContourArrays {
     /// As [`Contours::points`].
     pub points: Vec<IVec2>,
     /// As [`Contours::offsets`].
@@ -106,8 +106,8 @@ impl Contours {
     /// assert_eq!(parts.offsets, [0, 1, 3]);
     /// # Ok::<(), trazar::Error>(())
     /// ```
-    pub fn into_parts(self) -> ContourParts {
-        ContourParts {
+    pub fn into_arrays(self) -> ContourArrays {
+        ContourArrays {
             points: self.points,
             offsets: self.offsets,
             kinds: self.kinds,

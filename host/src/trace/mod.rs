@@ -25,7 +25,7 @@ mod parts;
 mod source;
 
 pub use band::Band;
-pub use contours::{BorderKind, Contour, ContourParts, Contours, HierarchyRow, Links};
+pub use contours::{BorderKind, Contour, ContourArrays, Contours, HierarchyRow, Links};
 pub use gpu::{ContourBuffers, DeviceContourBatch, DeviceContours, DeviceTracer};
 pub use parts::{BandTracer, ContourPart, StoredContours};
 pub use source::ContourSource;

@@ -6,7 +6,7 @@ use trazar::formats::{
     ImageBands, ReadOptions, read_image, write_image_npy, write_image_pbm, write_image_png,
 };
 use trazar::generate::{self, Pattern};
-use trazar::trace::BandTracer;
+use trazar::trace::{BandTracer, ContourOptions};
 use trazar::{Approximation, BinaryImage, Engine, Geometry, Retrieval, TraceOptions};
 
 use crate::tiffs::Form;
@@ -94,7 +94,7 @@ fn images_of_every_format_match() {
         let whole = Engine::cpu().trace(&image, &options).unwrap();
         let mut bands = ImageBands::open(&path, &ReadOptions::default()).unwrap();
         let most = [1, 5, 64][numbers.between(0, 2) as usize];
-        let tracer = BandTracer::in_file(&options, spill.path()).unwrap();
+        let tracer = BandTracer::in_file(&options.contours, spill.path()).unwrap();
         let traced = tracer.trace(|| bands.next_band(numbers.between(1, most) as u32));
         let contours = traced.unwrap().into_contours().unwrap();
         assert!(
@@ -113,7 +113,7 @@ fn errors_of_reading_come_through() {
     let bytes = encode(&image, 0);
     fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
     let mut bands = ImageBands::open(&path, &ReadOptions::default()).unwrap();
-    let tracer = BandTracer::in_memory(&TraceOptions::default()).unwrap();
+    let tracer = BandTracer::in_memory(&ContourOptions::default()).unwrap();
     let failed = tracer.trace(|| bands.next_band(64));
     assert!(matches!(failed, Err(trazar::Error::Unreadable { .. })));
 }

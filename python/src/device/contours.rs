@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use trazar::Geometry;
 use trazar::cuda::Queue;
-use trazar::{DeviceContourBatch, DeviceContours as LibraryContours, TraceOptions};
+use trazar::{DeviceContourBatch, DeviceContours as LibraryContours, TraceAlgorithm, TraceOptions};
 
 use super::array::{DeviceArray, Kind};
 use super::input::Input;
@@ -49,7 +49,9 @@ fn traced<'py>(
             Ok(Traced::Image(tracer.trace(&image?, options)?))
         };
         let batch = |batch: trazar::Result<_>| -> trazar::Result<Traced> {
-            Ok(Traced::Batch(tracer.trace_batch(&batch?, options)?))
+            Ok(Traced::Batch(
+                tracer.trace_batch(&batch?, &options.contours)?,
+            ))
         };
         match input.images {
             None => {
@@ -57,6 +59,7 @@ fn traced<'py>(
                 py.detach(|| image(packed))
             }
             Some(_) => {
+                check_batch(options)?;
                 let packed = input.pack_batch();
                 py.detach(|| batch(packed))
             }
@@ -67,6 +70,16 @@ fn traced<'py>(
     let traced = traced.map_err(errors::from_library)?;
     finished?;
     Ok(traced)
+}
+
+/// Refuses a batch by another algorithm than the one that traces several images at once.
+fn check_batch(options: &TraceOptions) -> PyResult<()> {
+    match options.algorithm {
+        None | Some(TraceAlgorithm::Fragments) => Ok(()),
+        Some(other) => Err(errors::input(format!(
+            "a batch is traced by fragments, not by {other}"
+        ))),
+    }
 }
 
 /// [`trace`](crate::contours::trace) of an array in a GPU's memory.

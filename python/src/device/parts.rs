@@ -42,13 +42,13 @@ pub(crate) fn device_label_band(
     if !wide {
         numbers.check_narrow()?;
     }
-    let options = options(connectivity, None, false)?;
+    let options = options(connectivity, None, false)?.components;
     let place = place(py, Library::Cupy, Library::cupy_device(py)?)?;
     let band = mask.image();
     let labels = py.detach(|| {
         let labeler = &place.labeler;
         let image = DeviceImage::upload(labeler.gpu(), band)?;
-        let found = labeler.label_band(&image, numbers.numbers(), &options)?;
+        let found = labeler.label_band(&image, numbers.numbers(), options.connectivity)?;
         Ok(found.into_labels_and_count().0)
     });
     let labels = labels.map_err(errors::from_library)?;

@@ -52,8 +52,7 @@ pub fn compare<G: Gpu>(
     image: &BinaryImage,
     options: &TraceOptions,
 ) -> Result<(), TestCaseError> {
-    let mut sequential = *options;
-    (sequential.algorithm, sequential.tiles) = (Some(TraceAlgorithm::Suzuki), None);
+    let sequential = options.algorithm(TraceAlgorithm::Suzuki);
     let expected = Engine::cpu().trace(image, &sequential).unwrap();
     let on_device = DeviceImage::upload(tracer.gpu(), image)?;
     let found = tracer.trace(&on_device, options)?;

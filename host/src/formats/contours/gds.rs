@@ -360,10 +360,7 @@ mod tests {
     #[test]
     fn boundaries_keep_the_limit_asked_for() {
         let image = BinaryImage::from_fn(65, 49, |x, y| x % 2 == 0 || y % 2 == 0).unwrap();
-        let options = TraceOptions {
-            geometry: Geometry::Edges,
-            ..TraceOptions::default()
-        };
+        let options = TraceOptions::default().geometry(Geometry::Edges);
         let contours = Engine::cpu().trace(&image, &options).unwrap();
         assert_eq!(GdsOptions::default().max_vertices, 4094);
         let mut before = usize::MAX;

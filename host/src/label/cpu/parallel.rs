@@ -440,12 +440,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn options(connectivity: Connectivity) -> LabelOptions {
-        LabelOptions {
-            connectivity,
-            statistics: true,
+        LabelOptions::default()
+            .connectivity(connectivity)
+            .statistics(true)
             // Small images, too, are divided into strips.
-            algorithm: Some(LabelAlgorithm::Parallel),
-        }
+            .algorithm(LabelAlgorithm::Parallel)
     }
 
     proptest! {
@@ -458,9 +457,9 @@ mod tests {
         ) {
             for connectivity in [Connectivity::Four, Connectivity::Eight] {
                 let options = options(connectivity);
-                let expected = sequential::label(&image, &options, &Progress::SILENT).unwrap();
+                let expected = sequential::label(&image, &options.components, &Progress::SILENT).unwrap();
                 let found =
-                    label_strips(rows, u32::MAX, &image, &options, &Progress::SILENT).unwrap();
+                    label_strips(rows, u32::MAX, &image, &options.components, &Progress::SILENT).unwrap();
                 prop_assert_eq!(found, expected);
             }
         }
@@ -471,9 +470,16 @@ mod tests {
         for (image, name) in oracle::patterns() {
             for connectivity in [Connectivity::Four, Connectivity::Eight] {
                 let options = options(connectivity);
-                let expected = sequential::label(&image, &options, &Progress::SILENT).unwrap();
+                let expected =
+                    sequential::label(&image, &options.components, &Progress::SILENT).unwrap();
                 for rows in [1, 2, 5, 64] {
-                    let found = label_strips(rows, u32::MAX, &image, &options, &Progress::SILENT);
+                    let found = label_strips(
+                        rows,
+                        u32::MAX,
+                        &image,
+                        &options.components,
+                        &Progress::SILENT,
+                    );
                     assert_eq!(found.unwrap(), expected, "{name} in strips of {rows}");
                 }
                 let found = label(&image, &options, &Progress::SILENT).unwrap();
@@ -486,7 +492,7 @@ mod tests {
     fn refuses_more_labels_than_the_limit() {
         // Eight components in each strip of four rows.
         let image = crate::generate::dots(8, 16).unwrap();
-        let options = LabelOptions::default();
+        let options = ComponentOptions::default();
         assert!(label_strips(4, 8, &image, &options, &Progress::SILENT).is_ok());
         assert!(matches!(
             label_strips(4, 7, &image, &options, &Progress::SILENT),

@@ -115,10 +115,9 @@ mod tests {
 
     fn check(image: &BinaryImage) {
         for connectivity in [Connectivity::Four, Connectivity::Eight] {
-            let options = LabelOptions {
+            let options = ComponentOptions {
                 connectivity,
                 statistics: true,
-                ..LabelOptions::default()
             };
             let found = label(image, &options, &Progress::SILENT).unwrap();
             assert_eq!(found, oracle::label(image, connectivity), "{image:?}");
@@ -153,7 +152,7 @@ mod tests {
     #[test]
     fn refuses_more_labels_than_the_limit() {
         let image = crate::generate::dots(8, 8).unwrap();
-        let options = LabelOptions::default();
+        let options = ComponentOptions::default();
         assert_eq!(
             label_up_to(16, &image, &options, &Progress::SILENT)
                 .unwrap()
@@ -180,10 +179,7 @@ mod tests {
             crate::LabelAlgorithm::Sequential,
             crate::LabelAlgorithm::Parallel,
         ] {
-            let options = LabelOptions {
-                algorithm: Some(algorithm),
-                ..LabelOptions::default()
-            };
+            let options = crate::LabelOptions::default().algorithm(algorithm);
             engine.label(&image, &options).unwrap();
             let shares = std::mem::take(&mut *shares.lock().unwrap());
             assert!(shares.len() >= 8 && shares.contains(&1.0), "{shares:?}");

@@ -110,10 +110,10 @@ pub(super) fn elements(rows: &Range<u32>, per_row: u32) -> Range<usize> {
     at(rows.start)..at(rows.end)
 }
 
-/// Labels of some rows of an image in a GPU's memory, before [`DeviceLabeler::finish_part`] gives
+/// Labels of some rows of an image in a GPU's memory, before [`finish`](Self::finish) gives
 /// them the numbers that components have in the image.
 #[derive(Debug)]
-pub struct PartLabels<'a, G: Gpu> {
+pub struct UnfinishedLabels<'a, G: Gpu> {
     /// The queue that labels them.
     gpu: G,
     image: &'a DeviceImage<G>,
@@ -124,7 +124,7 @@ pub struct PartLabels<'a, G: Gpu> {
     labels: G::Buffer<u32>,
 }
 
-/// A band of [`PartLabels`].
+/// A band of [`UnfinishedLabels`].
 #[derive(Debug)]
 struct Band<G: Gpu> {
     /// Its rows in the part.
@@ -281,7 +281,91 @@ unsafe fn write_own<G: Gpu>(
     Ok(tiles.into_total())
 }
 
-impl<G: Gpu> PartLabels<'_, G> {
+impl<G: Gpu> UnfinishedLabels<'_, G> {
+    /// Writes the labels with the numbers of `table`, which must come from the parts of all rows of
+    /// the image. On an NVIDIA GPU, this queues the work, on the queue that labelled the part, and
+    /// returns before it is done.
+    ///
+    /// The result's [`count`](DeviceLabels::count) is that of the image.
+    ///
+    /// # Errors
+    /// [`Error::TooMany`] for more than 2³² - 1 components; [`Error::PartsDiffer`] if `table` is
+    /// not of an image with these rows; `Error::Cuda`, [`Error::Emulator`].
+    pub fn finish(self, table: &LabelTable) -> Result<DeviceLabels<G>> {
+        table.check_fits::<u32>()?;
+        let gpu = &self.gpu;
+        let (mut own, mut numbers) = (Vec::new(), Vec::new());
+        let mut bands = Vec::with_capacity(self.bands.len());
+        for own_band in self.bands {
+            let (rows, count) = (&own_band.rows, own_band.count);
+            let band = table.band_at(self.first_row + rows.start)?;
+            if band.count != count || band.rows.len() != rows.len() {
+                let said = |rows: usize, count| format!("{count} in {rows} rows");
+                return Err(Error::PartsDiffer {
+                    what: "number of components",
+                    upper: said(rows.len(), count),
+                    lower: said(band.rows.len(), band.count),
+                });
+            }
+            let first = own.len();
+            for (number, in_image) in band.absorbed() {
+                own.push(number);
+                numbers.push(in_image as u32);
+            }
+            bands.push((own_band, band.before as u32, first..own.len()));
+        }
+        // All copies come before the kernels, as the host waits for copies.
+        let (own, numbers) = (gpu.upload(&own)?, gpu.upload(&numbers)?);
+        let total = gpu.upload(&[table.count() as u32])?;
+        let fits = table.count() <= LARGEST_NUMBER.into();
+        let (width, height) = (self.image.width(), self.image.height());
+        let words = gpu.using(self.image.words())?;
+        let mut labels = self.labels;
+        for (Band { rows, count, tiles }, before, absorbed) in bands {
+            let bits = words.view_of(elements(&rows, row_words(width)));
+            let labels = labels.view_mut_of(elements(&rows, width));
+            let mut of_band = None;
+            if before != 0 || !absorbed.is_empty() {
+                let absorbed = Absorbed {
+                    own: own.view_of(absorbed.clone()),
+                    numbers: numbers.view_of(absorbed),
+                };
+                let of_band = of_band
+                    .insert(gpu.alloc::<u32>(count as usize + 1)?)
+                    .view_mut();
+                let threads = of_band.len() as u64;
+                // SAFETY: the table has one element per component of the band and one for
+                // background.
+                unsafe {
+                    renumber_table::launch_threads(
+                        &gpu.launcher(),
+                        threads,
+                        absorbed,
+                        before,
+                        of_band,
+                    )?;
+                }
+            }
+            let mut to_apply = of_band.as_ref().map(GpuBuffer::view);
+            if let Some(tiles) = tiles {
+                let at_once = if fits { to_apply.take() } else { None };
+                // SAFETY: `tiles` joined these words and labels on `gpu`, which has acquired the
+                // words. No number in the image is larger than the number of its components.
+                unsafe { tiles.write(gpu, bits, labels, at_once) }?;
+            }
+            if let Some(table) = to_apply {
+                let threads = renumber::threads(labels.len() as u32);
+                // SAFETY: no label of the band is larger than the number of its components. The
+                // band has fewer than 2³² pixels, and starts at a multiple of 64 rows.
+                unsafe {
+                    renumber::renumber::launch_threads(&gpu.launcher(), threads, table, labels)?;
+                }
+            }
+        }
+        words.finish()?;
+        Ok(DeviceLabels::new((width, height), labels, total))
+    }
+
     /// The number of each pixel's component in its band.
     pub(in crate::label) fn own_labels(&mut self) -> Result<&G::Buffer<u32>> {
         let words = self.gpu.using(self.image.words())?;
@@ -302,11 +386,11 @@ impl<G: Gpu> DeviceLabeler<G> {
     /// Labels some rows of an image, the first of which is the image's row `first_row`. Waits for
     /// the work.
     ///
-    /// The labels are not written yet: `finish_part` writes them, once. Until then, 1.2 bytes per
+    /// The labels are not written yet: [`UnfinishedLabels::finish`] writes them, once. Until then, 1.2 bytes per
     /// pixel are needed besides them, if the GPU has as many.
     ///
     /// The [`LabelPart`] is joined to those of the other rows, which may have been labelled
-    /// anywhere. From all of them comes the [`LabelTable`] for [`finish_part`](Self::finish_part).
+    /// anywhere. From all of them comes the [`LabelTable`] for [`UnfinishedLabels::finish`].
     ///
     /// ```
     /// use trazar::emulator::Emulator;
@@ -321,9 +405,9 @@ impl<G: Gpu> DeviceLabeler<G> {
     /// let (above, upper) = gpus[0].label_part(&upper, 0, &options)?;
     /// let (below, lower) = gpus[1].label_part(&lower, 2, &options)?;
     /// let table = LabelPart::join(upper, lower)?.finish()?;
-    /// let above = gpus[0].finish_part(above, &table)?.to_host()?;
+    /// let above = above.finish(&table)?.to_host()?;
     /// assert_eq!(above.as_slice(), [1, 0, 1, 1, 0, 1]);
-    /// let below = gpus[1].finish_part(below, &table)?.to_host()?;
+    /// let below = below.finish(&table)?.to_host()?;
     /// assert_eq!(below.as_slice(), [1, 1, 1, 0, 0, 0]);
     /// # Ok::<(), trazar::Error>(())
     /// ```
@@ -336,7 +420,7 @@ impl<G: Gpu> DeviceLabeler<G> {
         image: &'a DeviceImage<G>,
         first_row: u32,
         options: &LabelOptions,
-    ) -> Result<(PartLabels<'a, G>, LabelPart)> {
+    ) -> Result<(UnfinishedLabels<'a, G>, LabelPart)> {
         let (labels, part, _) = self.label_rows(image, first_row, options, true)?;
         Ok((labels, part))
     }
@@ -350,7 +434,7 @@ impl<G: Gpu> DeviceLabeler<G> {
         first_row: u32,
         options: &LabelOptions,
         keep_inside: bool,
-    ) -> Result<(PartLabels<'a, G>, LabelPart, Vec<Component>)> {
+    ) -> Result<(UnfinishedLabels<'a, G>, LabelPart, Vec<Component>)> {
         let (width, height) = (image.width(), image.height());
         let division = Division::new(width, height, self.band_pixels)?;
         let algorithm = options.algorithm_on(G::BACKEND);
@@ -402,7 +486,7 @@ impl<G: Gpu> DeviceLabeler<G> {
             });
             bands.push(Band { rows, count, tiles });
         }
-        let labels = PartLabels {
+        let labels = UnfinishedLabels {
             gpu: gpu.clone(),
             image,
             first_row,
@@ -420,94 +504,6 @@ impl<G: Gpu> DeviceLabeler<G> {
         }
     }
 
-    /// Writes the labels of a part with the numbers of `table`, which must come from the parts of
-    /// all rows of the image. On an NVIDIA GPU, this queues the work and returns before it is done.
-    /// It uses the queue that labelled the part, whichever labeler is called.
-    ///
-    /// The result's [`count`](DeviceLabels::count) is that of the image.
-    ///
-    /// # Errors
-    /// [`Error::TooMany`] for more than 2³² - 1 components; [`Error::PartsDiffer`] if `table` is
-    /// not of an image with these rows; `Error::Cuda`, [`Error::Emulator`].
-    pub fn finish_part(
-        &self,
-        part: PartLabels<'_, G>,
-        table: &LabelTable,
-    ) -> Result<DeviceLabels<G>> {
-        table.check_fits::<u32>()?;
-        let gpu = &part.gpu;
-        let (mut own, mut numbers) = (Vec::new(), Vec::new());
-        let mut bands = Vec::with_capacity(part.bands.len());
-        for own_band in part.bands {
-            let (rows, count) = (&own_band.rows, own_band.count);
-            let band = table.band_at(part.first_row + rows.start)?;
-            if band.count != count || band.rows.len() != rows.len() {
-                let said = |rows: usize, count| format!("{count} in {rows} rows");
-                return Err(Error::PartsDiffer {
-                    what: "number of components",
-                    upper: said(rows.len(), count),
-                    lower: said(band.rows.len(), band.count),
-                });
-            }
-            let first = own.len();
-            for (number, in_image) in band.absorbed() {
-                own.push(number);
-                numbers.push(in_image as u32);
-            }
-            bands.push((own_band, band.before as u32, first..own.len()));
-        }
-        // All copies come before the kernels, as the host waits for copies.
-        let (own, numbers) = (gpu.upload(&own)?, gpu.upload(&numbers)?);
-        let total = gpu.upload(&[table.count() as u32])?;
-        let fits = table.count() <= LARGEST_NUMBER.into();
-        let (width, height) = (part.image.width(), part.image.height());
-        let words = gpu.using(part.image.words())?;
-        let mut labels = part.labels;
-        for (Band { rows, count, tiles }, before, absorbed) in bands {
-            let bits = words.view_of(elements(&rows, row_words(width)));
-            let labels = labels.view_mut_of(elements(&rows, width));
-            let mut of_band = None;
-            if before != 0 || !absorbed.is_empty() {
-                let absorbed = Absorbed {
-                    own: own.view_of(absorbed.clone()),
-                    numbers: numbers.view_of(absorbed),
-                };
-                let of_band = of_band
-                    .insert(gpu.alloc::<u32>(count as usize + 1)?)
-                    .view_mut();
-                let threads = of_band.len() as u64;
-                // SAFETY: the table has one element per component of the band and one for
-                // background.
-                unsafe {
-                    renumber_table::launch_threads(
-                        &gpu.launcher(),
-                        threads,
-                        absorbed,
-                        before,
-                        of_band,
-                    )?;
-                }
-            }
-            let mut to_apply = of_band.as_ref().map(GpuBuffer::view);
-            if let Some(tiles) = tiles {
-                let at_once = if fits { to_apply.take() } else { None };
-                // SAFETY: `tiles` joined these words and labels on `gpu`, which has acquired the
-                // words. No number in the image is larger than the number of its components.
-                unsafe { tiles.write(gpu, bits, labels, at_once) }?;
-            }
-            if let Some(table) = to_apply {
-                let threads = renumber::threads(labels.len() as u32);
-                // SAFETY: no label of the band is larger than the number of its components. The
-                // band has fewer than 2³² pixels, and starts at a multiple of 64 rows.
-                unsafe {
-                    renumber::renumber::launch_threads(&gpu.launcher(), threads, table, labels)?;
-                }
-            }
-        }
-        words.finish()?;
-        Ok(DeviceLabels::new((width, height), labels, total))
-    }
-
     /// Labels an image in several bands.
     pub(super) fn label_in_bands(
         &self,
@@ -516,7 +512,7 @@ impl<G: Gpu> DeviceLabeler<G> {
     ) -> Result<DeviceLabels<G>> {
         // The whole image is measured at the end, so that no measures have to be joined.
         let (labels, part) = self.label_part(image, 0, &options.statistics(false))?;
-        let labels = self.finish_part(labels, &part.finish()?)?;
+        let labels = labels.finish(&part.finish()?)?;
         self.with_statistics(image, labels, options)
     }
 }

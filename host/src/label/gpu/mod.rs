@@ -40,7 +40,7 @@ use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::image::BinaryImage;
 use crate::image::gpu::{DeviceBytes, DeviceImage};
-pub use bands::PartLabels;
+pub use bands::UnfinishedLabels;
 pub(super) use bands::fits_one_band;
 use bands::{Division, elements};
 pub use labels::DeviceLabels;

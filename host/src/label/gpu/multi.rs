@@ -46,11 +46,11 @@ pub struct MultiLabels<G: Gpu> {
 impl<G: Gpu + Send + Sync> MultiLabeler<G> {
     /// Labels on `gpus`, the first of which has the image's first rows.
     pub fn on(gpus: impl IntoIterator<Item = G>) -> Self {
-        Self::of(gpus.into_iter().map(DeviceLabeler::on))
+        Self::from_labelers(gpus.into_iter().map(DeviceLabeler::on))
     }
 
     /// Labels by `labelers`, the first of which has the image's first rows.
-    pub fn of(labelers: impl IntoIterator<Item = DeviceLabeler<G>>) -> Self {
+    pub fn from_labelers(labelers: impl IntoIterator<Item = DeviceLabeler<G>>) -> Self {
         Self {
             labelers: labelers.into_iter().collect(),
         }
@@ -67,7 +67,7 @@ impl<G: Gpu + Send + Sync> MultiLabeler<G> {
     /// # Errors
     /// [`Error::InvalidOption`] unless there is one band per GPU, and at least one;
     /// [`Error::PartsDiffer`] for bands of different widths; those of
-    /// [`DeviceLabeler::label_part`] and [`DeviceLabeler::finish_part`].
+    /// [`DeviceLabeler::label_part`] and [`UnfinishedLabels::finish`](super::UnfinishedLabels::finish).
     pub fn label(&self, bands: &[DeviceImage<G>], options: &LabelOptions) -> Result<MultiLabels<G>>
     where
         G::Buffer<u64>: Send + Sync,
@@ -93,8 +93,8 @@ impl<G: Gpu + Send + Sync> MultiLabeler<G> {
         let table = join(parts.into_iter())?;
         // The kernels are queued one GPU after the other, and run at the same time.
         let mut finished = Vec::with_capacity(labels.len());
-        for (labeler, labels) in self.labelers.iter().zip(labels) {
-            finished.push(labeler.finish_part(labels, &table)?);
+        for labels in labels {
+            finished.push(labels.finish(&table)?);
         }
         Ok(MultiLabels {
             bands: finished,

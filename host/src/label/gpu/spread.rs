@@ -63,7 +63,7 @@ pub(crate) fn label_host<G: Gpu + Send + Sync>(
         let rows = bands.rows_of(i);
         let on_device = bands.upload(labeler, &rows)?;
         let (own, _) = labeler.label_part(&on_device, rows.start, &without)?;
-        let finished = labeler.finish_part(own, &table)?;
+        let finished = own.finish(&table)?;
         let mut place = places[i].lock().unwrap_or_else(PoisonError::into_inner);
         let Some(labels) = place.take() else {
             return Ok(());

@@ -234,7 +234,7 @@ impl<S: BandSource> BandLabels<S> {
     }
 
     /// The number of foreground pixels.
-    pub fn foreground(&self) -> u64 {
+    pub fn foreground_count(&self) -> u64 {
         self.foreground
     }
 
@@ -255,7 +255,7 @@ impl<S: BandSource> BandLabels<S> {
     /// [`Error::TooMany`] if there are more components than `T` can count; [`Error::ImageChanged`]
     /// if the source returns a band with other rows, or with another number of components, than in
     /// the first pass; those of [`Engine::label`](crate::Engine::label) and of the source. After an
-    /// error the labeller is unusable.
+    /// error this value is unusable.
     pub fn next_band<T: LabelNumber>(&mut self) -> Result<Option<LabelledBand<'_, T>>> {
         self.table.check_fits::<T>()?;
         self.components = Vec::new();

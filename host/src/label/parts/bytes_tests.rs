@@ -5,21 +5,21 @@ use proptest::prelude::*;
 use super::*;
 use crate::bytes::with_hash;
 use crate::generate::Pattern;
-use crate::label::parts::label_part;
+use crate::label::ComponentOptions;
 use crate::seeds::Random;
-use crate::{BinaryImage, Engine, LabelOptions};
+use crate::{BinaryImage, Engine};
 
 fn noise(width: u32, height: u32, seed: u64) -> BinaryImage {
     let mut numbers = Random::new(seed);
     BinaryImage::from_fn(width, height, |_, _| numbers.below(5) < 2).unwrap()
 }
 
-fn options(seed: u64) -> LabelOptions {
+fn options(seed: u64) -> ComponentOptions {
     let connectivity = match seed & 1 {
         0 => Connectivity::Four,
         _ => Connectivity::Eight,
     };
-    LabelOptions::default()
+    ComponentOptions::default()
         .connectivity(connectivity)
         .statistics(seed & 2 == 0)
 }
@@ -29,7 +29,7 @@ fn again(part: &LabelPart) -> LabelPart {
 }
 
 /// Labels in bands of `rows` rows that go through bytes at each step.
-fn labelled(image: &BinaryImage, rows: u32, options: &LabelOptions, take: bool) -> Vec<u64> {
+fn labelled(image: &BinaryImage, rows: u32, options: &ComponentOptions, take: bool) -> Vec<u64> {
     let bands: Vec<BinaryImage> = (0..image.height())
         .step_by(rows as usize)
         .map(|y| {
@@ -41,7 +41,7 @@ fn labelled(image: &BinaryImage, rows: u32, options: &LabelOptions, take: bool) 
     let mut insides = Vec::new();
     let mut joined: Option<LabelPart> = None;
     for (band, y) in bands.iter().zip((0..).step_by(rows as usize)) {
-        let mut part = again(&label_part(band, y, options).unwrap());
+        let mut part = again(&LabelPart::label(band, y, options).unwrap());
         if take {
             let inside = components_to_bytes(&part.take_inside()).unwrap();
             insides.push(components_from_bytes(&inside).unwrap());
@@ -53,7 +53,7 @@ fn labelled(image: &BinaryImage, rows: u32, options: &LabelOptions, take: bool) 
         });
     }
     let table = joined.unwrap().finish().unwrap();
-    let whole = Engine::cpu().label(image, options).unwrap();
+    let whole = Engine::cpu().label(image, &(*options).into()).unwrap();
     assert_eq!(table.count(), u64::from(whole.count()));
     if !take {
         assert_eq!(table.components(), whole.components());
@@ -65,7 +65,7 @@ fn labelled(image: &BinaryImage, rows: u32, options: &LabelOptions, take: bool) 
         assert_eq!(read, numbers);
         let of = numbers.numbers::<u64>().unwrap();
         let own = Engine::cpu()
-            .label(band, &options.statistics(false))
+            .label(band, &options.statistics(false).into())
             .unwrap();
         labels.extend(own.as_slice().iter().map(|&label| of[label as usize]));
         if take && options.statistics {
@@ -101,7 +101,7 @@ fn parts_come_back() {
 
 #[test]
 fn damage_is_found() {
-    let part = label_part(&noise(70, 5, 1), 3, &options(0)).unwrap();
+    let part = LabelPart::label(&noise(70, 5, 1), 3, &options(0)).unwrap();
     let bytes = part.to_bytes().unwrap();
     for at in 0..bytes.len() {
         let mut damaged = bytes.clone();
@@ -117,8 +117,8 @@ fn forged_bytes_do_no_harm() {
     let mut numbers = Random::new(5);
     let mut read = 0;
     for seed in 0..4000u64 {
-        let upper = label_part(&noise(70, 3, seed), 0, &options(seed)).unwrap();
-        let lower = label_part(&noise(70, 2, seed + 1), 3, &options(seed)).unwrap();
+        let upper = LabelPart::label(&noise(70, 3, seed), 0, &options(seed)).unwrap();
+        let lower = LabelPart::label(&noise(70, 2, seed + 1), 3, &options(seed)).unwrap();
         let mut bytes = upper.to_bytes().unwrap();
         for _ in 0..=numbers.below(3) {
             let at = numbers.below(bytes.len() as u32) as usize;

@@ -43,8 +43,8 @@ impl LabelPart {
     /// Takes out the measures of the components that are on no band's first or last row, in their
     /// order.
     ///
-    /// The rest is merged and finished as before, and takes no memory for these components.
-    /// [`BandNumbers::components`] takes the measures again. Merge it only with parts whose
+    /// The rest is joined and finished as before, and takes no memory for these components.
+    /// [`BandNumbers::components`] takes the measures again. Join it only to parts whose
     /// measures were taken out too.
     pub fn take_inside(&mut self) -> Vec<Component> {
         let inside = self.bands.iter_mut().map(|band| &mut band.inside);
@@ -100,7 +100,7 @@ impl BandNumbers {
     }
 
     /// The number of components that start in the band.
-    pub fn starting(&self) -> u64 {
+    pub fn starting_count(&self) -> u64 {
         let absorbed = self.band.nodes.iter().filter(|node| !node.starts).count();
         u64::from(self.band.count) - absorbed as u64
     }
@@ -140,7 +140,7 @@ impl BandNumbers {
         }
         let (mut on_rim, mut inside) = (on_rim.iter(), inside.iter());
         let mut components = Vec::new();
-        let starting = self.starting() as usize;
+        let starting = self.starting_count() as usize;
         reserve(&mut components, starting, "the components' measures")?;
         for (_, is_on_rim) in self.band.starting() {
             let next = if is_on_rim { &mut on_rim } else { &mut inside };

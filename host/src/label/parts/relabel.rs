@@ -120,7 +120,7 @@ impl<G: Gpu> DeviceLabeler<G> {
         let options = LabelOptions::default().connectivity(connectivity);
         let (own, part) = self.label_part(band, first_row, &options)?;
         numbers.band.check_count(part.count())?;
-        self.finish_part(own, &numbers.table())
+        own.finish(&numbers.table())
     }
 
     /// As [`label_band`](Self::label_band), with the band and its labels in the host's memory.

@@ -7,7 +7,7 @@ use super::*;
 use crate::emulator::Emulator;
 use crate::generate::{self, Pattern};
 use crate::seeds::Random;
-use crate::{Engine, LabelAlgorithm, Labels};
+use crate::{Engine, LabelAlgorithm, LabelOptions, Labels};
 
 /// An image in memory as a source of bands.
 struct InMemory {
@@ -39,8 +39,8 @@ fn rows_of(image: &BinaryImage, rows: Range<u32>) -> BinaryImage {
     BinaryImage::from_words(image.width(), rows.end - rows.start, words).unwrap()
 }
 
-fn options(connectivity: Connectivity, statistics: bool) -> LabelOptions {
-    LabelOptions::default()
+fn options(connectivity: Connectivity, statistics: bool) -> ComponentOptions {
+    ComponentOptions::default()
         .connectivity(connectivity)
         .statistics(statistics)
 }
@@ -57,8 +57,8 @@ fn divide(height: u32, most: u32, numbers: &mut Random) -> Vec<u32> {
     }
 }
 
-/// Labels in bands, merges them in a random order, and compares with the whole image's labels.
-fn check(image: &BinaryImage, whole: &Labels, options: &LabelOptions, most: u32, seed: u64) {
+/// Labels in bands, joins them in a random order, and compares with the whole image's labels.
+fn check(image: &BinaryImage, whole: &Labels, options: &ComponentOptions, most: u32, seed: u64) {
     let mut numbers = Random::new(seed);
     let starts = divide(image.height(), most, &mut numbers);
     let ends = starts.iter().skip(1).copied().chain([image.height()]);
@@ -69,7 +69,7 @@ fn check(image: &BinaryImage, whole: &Labels, options: &LabelOptions, most: u32,
         .collect();
     let mut parts: Vec<LabelPart> = bands
         .iter()
-        .map(|(start, band)| label_part(band, *start, options).unwrap())
+        .map(|(start, band)| LabelPart::label(band, *start, options).unwrap())
         .collect();
     while parts.len() > 1 {
         let at = numbers.below(parts.len() as u32 - 1) as usize;
@@ -86,7 +86,7 @@ fn check(image: &BinaryImage, whole: &Labels, options: &LabelOptions, most: u32,
     assert_eq!(table.count(), u64::from(whole.count()));
     assert_eq!(table.components(), whole.components());
     let engine = Engine::cpu();
-    let sequential = options
+    let sequential = LabelOptions::from(*options)
         .algorithm(LabelAlgorithm::Sequential)
         .statistics(false);
     let mut found = Vec::new();
@@ -115,7 +115,7 @@ fn check(image: &BinaryImage, whole: &Labels, options: &LabelOptions, most: u32,
 fn check_labeller(
     image: &BinaryImage,
     whole: &Labels,
-    options: &LabelOptions,
+    options: &ComponentOptions,
     plan: Plan,
     emulators: &[Emulator],
 ) {
@@ -129,7 +129,7 @@ fn check_labeller(
     };
     let mut narrow = labeller();
     assert_eq!(narrow.count(), u64::from(whole.count()));
-    assert_eq!(narrow.foreground(), image.count_foreground());
+    assert_eq!(narrow.foreground_count(), image.count_foreground());
     let (mut labels, mut components) = (Vec::new(), Vec::new());
     while let Some(band) = narrow.next_band::<u32>().unwrap() {
         assert_eq!(
@@ -163,7 +163,7 @@ fn check_all(image: &BinaryImage, seed: u64) {
     for connectivity in [Connectivity::Four, Connectivity::Eight] {
         for statistics in [false, true] {
             let options = options(connectivity, statistics);
-            let whole = Engine::cpu().label(image, &options).unwrap();
+            let whole = Engine::cpu().label(image, &options.into()).unwrap();
             for most in [1, 3, 64] {
                 check(image, &whole, &options, most, seed);
             }
@@ -179,7 +179,7 @@ proptest! {
     #![proptest_config(crate::seeds::config(64, 1))]
 
     #[test]
-    fn any_tree_of_merges_gives_the_whole_images_labels(
+    fn joining_in_any_order_gives_the_whole_images_labels(
         width in 1u32..200,
         height in 1u32..150,
         density in 0.0..1.0,
@@ -229,12 +229,12 @@ fn shapes_that_cross_all_seams() {
 /// Bands on one emulator and on several, with more bands than emulators, and fewer.
 #[test]
 fn bands_on_several_gpus() {
-    for (i, pattern) in Pattern::ALL.into_iter().enumerate() {
+    for (i, pattern) in Pattern::ALL.iter().copied().enumerate() {
         let image = pattern.generate(67, 41, 5).unwrap();
         let emulators: Vec<Emulator> = (0..1 + i as u64 % 3).map(Emulator::new).collect();
         let connectivity = [Connectivity::Four, Connectivity::Eight][i / 2 % 2];
         let options = options(connectivity, i.is_multiple_of(2));
-        let whole = Engine::cpu().label(&image, &options).unwrap();
+        let whole = Engine::cpu().label(&image, &options.into()).unwrap();
         for (rows, hold) in [(41, true), (20, false), (9, i.is_multiple_of(3))] {
             let plan = Plan { rows, hold };
             check_labeller(&image, &whole, &options, plan, &emulators);
@@ -252,7 +252,7 @@ fn bands_on_any_device() {
         let image = generate::noise(70 + seed as u32, 90, 0.5, seed).unwrap();
         let connectivity = [Connectivity::Four, Connectivity::Eight][seed as usize % 2];
         let options = options(connectivity, seed % 4 < 2);
-        let whole = engines[0].label(&image, &options).unwrap();
+        let whole = engines[0].label(&image, &options.into()).unwrap();
         let mut next = || &engines[numbers.below(2) as usize];
         let mut inside = Vec::new();
         let mut joined: Option<LabelPart> = None;
@@ -268,8 +268,16 @@ fn bands_on_any_device() {
         let table = joined.unwrap().finish().unwrap().into_bands();
         let (mut labels, mut wide, mut components) = (Vec::new(), Vec::new(), Vec::new());
         for (((_, band), of_band), inside) in bands.iter().zip(&table).zip(&inside) {
-            labels.extend(next().label_band::<u32>(band, of_band, &options).unwrap());
-            wide.extend(next().label_band::<u64>(band, of_band, &options).unwrap());
+            labels.extend(
+                next()
+                    .label_band::<u32>(band, of_band, options.connectivity)
+                    .unwrap(),
+            );
+            wide.extend(
+                next()
+                    .label_band::<u64>(band, of_band, options.connectivity)
+                    .unwrap(),
+            );
             components.extend(of_band.components(inside).unwrap().into_iter().flatten());
         }
         assert_eq!(labels, whole.as_slice(), "seed {seed}");
@@ -282,7 +290,7 @@ fn bands_on_any_device() {
 fn bands_that_have_changed_are_refused_on_any_device() {
     let band = BinaryImage::from_art("#.#\n...").unwrap();
     let others = ["#.#", "...\n#.."].map(|art| BinaryImage::from_art(art).unwrap());
-    let options = LabelOptions::default();
+    let options = ComponentOptions::default();
     for engine in [Engine::cpu(), Engine::emulator(0)] {
         let part = engine.label_part(&band, 4, &options).unwrap();
         let numbers = part.finish().unwrap().into_bands().remove(0);
@@ -295,9 +303,9 @@ fn bands_that_have_changed_are_refused_on_any_device() {
                 before,
                 now,
             };
-            let narrow = engine.label_band::<u32>(other, &numbers, &options);
+            let narrow = engine.label_band::<u32>(other, &numbers, options.connectivity);
             assert_eq!(narrow.unwrap_err().to_string(), expected.to_string());
-            let wide = engine.label_band::<u64>(other, &numbers, &options);
+            let wide = engine.label_band::<u64>(other, &numbers, options.connectivity);
             assert_eq!(wide.unwrap_err().to_string(), expected.to_string());
         }
     }
@@ -305,14 +313,14 @@ fn bands_that_have_changed_are_refused_on_any_device() {
 
 #[test]
 fn images_on_several_gpus() {
-    for (i, pattern) in Pattern::ALL.into_iter().enumerate() {
+    for (i, pattern) in Pattern::ALL.iter().copied().enumerate() {
         // Bands of 64 rows: four for each of up to three.
         let image = pattern.generate(37, 64 * (i as u32 % 5) + 31, 5).unwrap();
         let options = options(Connectivity::Eight, true);
-        let whole = Engine::cpu().label(&image, &options).unwrap();
+        let whole = Engine::cpu().label(&image, &options.into()).unwrap();
         let engine = Engine::on_all((0..1 + i as u64 % 3).map(Emulator::new)).unwrap();
         assert_eq!(
-            engine.label(&image, &options).unwrap(),
+            engine.label(&image, &options.into()).unwrap(),
             whole,
             "{pattern:?}"
         );
@@ -356,8 +364,8 @@ fn errors_of_gpus_are_returned() {
     let image = generate::noise(64, 200, 0.5, 1).unwrap();
     let gpus = || (0..2).map(|seed| Emulator::new(seed).with_step_limit(10));
     let engine = Engine::on_all(gpus()).unwrap();
-    let plain = LabelOptions::default();
-    let refused = engine.label(&image, &plain);
+    let plain = ComponentOptions::default();
+    let refused = engine.label(&image, &plain.into());
     assert!(matches!(refused, Err(Error::Emulator(_))), "{refused:?}");
     let source = || InMemory {
         image: image.clone(),
@@ -366,7 +374,7 @@ fn errors_of_gpus_are_returned() {
     let refused = engine.label_bands(source(), &plain, 64 << 20);
     assert!(matches!(refused, Err(Error::Emulator(_))));
     // Two bands at a time take more memory than one.
-    let rows_within = |engine: &Engine, memory| engine.label_bands_rows(&source(), &plain, memory);
+    let rows_within = |engine: &Engine, memory| engine.label_rows_within(&source(), &plain, memory);
     let base = 32 << 20;
     let least = |engine| {
         (base..base << 1)
@@ -374,39 +382,38 @@ fn errors_of_gpus_are_returned() {
             .find(|&memory| rows_within(engine, memory).is_ok())
     };
     assert!(least(&Engine::cpu()).unwrap() < least(&engine).unwrap());
-    let sequential = plain.algorithm(LabelAlgorithm::Sequential);
-    let refused = engine.label_bands(source(), &sequential, 64 << 20);
-    assert!(matches!(refused, Err(Error::Unavailable(_))));
 }
 
 #[test]
 fn parts_that_do_not_go_together() {
     let band = BinaryImage::from_art("##.\n#..").unwrap();
-    let part = |first_row, options: &LabelOptions| label_part(&band, first_row, options).unwrap();
-    let plain = LabelOptions::default();
-    let merge = |upper, lower| LabelPart::join(upper, lower).unwrap_err();
+    let part = |first_row, options: &ComponentOptions| {
+        LabelPart::label(&band, first_row, options).unwrap()
+    };
+    let plain = ComponentOptions::default();
+    let join = |upper, lower| LabelPart::join(upper, lower).unwrap_err();
     for lower in [0, 1, 3] {
         assert!(matches!(
-            merge(part(0, &plain), part(lower, &plain)),
+            join(part(0, &plain), part(lower, &plain)),
             Error::PartsNotAdjacent { upper_end: 2, .. }
         ));
     }
     let four = plain.connectivity(Connectivity::Four);
     let with = plain.statistics(true);
-    let wider = label_part(&BinaryImage::from_art("#..#").unwrap(), 2, &plain).unwrap();
+    let wider = LabelPart::label(&BinaryImage::from_art("#..#").unwrap(), 2, &plain).unwrap();
     for (lower, difference) in [
         (part(2, &four), "connectivity"),
         (part(2, &with), "statistics"),
         (wider, "width"),
     ] {
-        let error = merge(part(0, &plain), lower);
+        let error = join(part(0, &plain), lower);
         assert!(error.to_string().contains(difference), "{error}");
         assert!(matches!(error, Error::PartsDiffer { what, .. } if what == difference));
     }
     let table = part(7, &plain).finish().unwrap();
     assert!(table.numbers::<u32>(0).is_err() && table.numbers::<u32>(7).is_ok());
     assert!(matches!(
-        label_part(&band, MAX_SIDE - 1, &plain),
+        LabelPart::label(&band, MAX_SIDE - 1, &plain),
         Err(Error::ImageTooLarge { .. })
     ));
 }
@@ -519,7 +526,7 @@ fn plans_keep_to_the_memory() {
         image: BinaryImage::new(width, height).unwrap(),
         next: 0,
     };
-    let plain = LabelOptions::default();
+    let plain = ComponentOptions::default();
     let huge = source(20_000, 20_000);
     let large = Plan::new(&huge, &plain, 8 << 30).unwrap();
     assert_eq!(

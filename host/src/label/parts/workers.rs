@@ -97,7 +97,7 @@ fn do_task<G: Gpu>(
         // A band that differs from the first pass has no place in the table; the caller compares
         // the numbers of components and reports it.
         if wanted.is_final && wanted.table.matches(&part) {
-            let finished = labeler.finish_part(on_device, &wanted.table)?;
+            let finished = on_device.finish(&wanted.table)?;
             labeler.read_labels(finished.labels(), &image, &rows, to)?;
         } else {
             labeler.read_labels(on_device.own_labels()?, &image, &rows, to)?;

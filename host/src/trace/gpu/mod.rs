@@ -199,10 +199,8 @@ impl<G: Gpu> DeviceTracer<G> {
         }
     }
 
-    /// For tests: the same tracer, which treats every image as one of 2³¹ pixels or more.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn with_wide_keys(self) -> Self {
+    /// See [`hooks`](crate::hooks).
+    pub(crate) fn with_wide_keys(self) -> Self {
         let joining = Joining {
             wide_keys: true,
             ..self.joining
@@ -210,11 +208,8 @@ impl<G: Gpu> DeviceTracer<G> {
         Self { joining, ..self }
     }
 
-    /// For tests: the same tracer, which treats more than `few` fragments as those of a large
-    /// image. If `few` is 0, borders of any length are cut into segments.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn with_few_fragments(self, few: u32) -> Self {
+    /// See [`hooks`](crate::hooks).
+    pub(crate) fn with_few_fragments(self, few: u32) -> Self {
         let joining = Joining {
             few_fragments: few,
             ..self.joining
@@ -222,11 +217,8 @@ impl<G: Gpu> DeviceTracer<G> {
         Self { joining, ..self }
     }
 
-    /// For tests: the same tracer, for which `points` points of a band's contours are worth a CPU
-    /// task. At least 1.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn with_cut_points(self, points: usize) -> Self {
+    /// See [`hooks`](crate::hooks).
+    pub(crate) fn with_cut_points(self, points: usize) -> Self {
         Self {
             cut_points: points.max(1),
             ..self
@@ -313,12 +305,8 @@ impl<G: Gpu> DeviceTracer<G> {
         self.trace_in_stages(image, options, &mut |_| Ok(()))
     }
 
-    /// As [`trace`](Self::trace); calls `queued` with the name of each stage once it is queued, so
-    /// that a caller can wait for the stage and time it.
-    ///
-    /// # Errors
-    /// Those of [`trace`](Self::trace), and those that `queued` returns.
-    pub fn trace_in_stages(
+    /// As [`trace`](Self::trace); calls `queued` with the name of each stage once it is queued.
+    pub(crate) fn trace_in_stages(
         &self,
         image: &DeviceImage<G>,
         options: &TraceOptions,

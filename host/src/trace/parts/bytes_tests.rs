@@ -11,24 +11,27 @@ use crate::progress::Progress;
 use crate::seeds::Random;
 use crate::trace::cpu::test_cases::{all_options, images};
 use crate::trace::cpu::trace;
-use crate::trace::{Contours, TraceAlgorithm, TraceOptions};
+use crate::trace::{ContourOptions, Contours, TraceAlgorithm};
 
 fn again(part: &ContourPart) -> ContourPart {
     let bytes = part.to_bytes().unwrap();
     let read = ContourPart::from_bytes(&bytes).unwrap();
     assert_eq!(read.to_bytes().unwrap(), bytes);
-    assert_eq!((read.closed(), read.open()), (part.closed(), part.open()));
+    assert_eq!(
+        (read.closed_count(), read.open_count()),
+        (part.closed_count(), part.open_count())
+    );
     read
 }
 
-fn parts(image: &BinaryImage, rows: u32, options: &TraceOptions) -> Vec<ContourPart> {
+fn parts(image: &BinaryImage, rows: u32, options: &ContourOptions) -> Vec<ContourPart> {
     let bands = (0..image.height()).step_by(rows as usize);
     let bands = bands.map(|y| y..image.height().min(y + rows));
     bands.map(|rows| part(image, rows, 16, options)).collect()
 }
 
 /// Joins parts of bands pairwise, as a tree, and passes them through bytes before each join.
-fn check(image: &BinaryImage, rows: u32, options: &TraceOptions) {
+fn check(image: &BinaryImage, rows: u32, options: &ContourOptions) {
     let mut level = parts(image, rows, options);
     while level.len() > 1 {
         let mut next = Vec::new();

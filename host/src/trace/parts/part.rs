@@ -246,12 +246,12 @@ impl ContourPart {
     }
 
     /// The number of borders that lie in the part.
-    pub fn closed(&self) -> usize {
+    pub fn closed_count(&self) -> usize {
         self.pool.borders.len()
     }
 
     /// The number of fragments of borders that leave the part.
-    pub fn open(&self) -> usize {
+    pub fn open_count(&self) -> usize {
         self.pool.open()
     }
 

@@ -14,22 +14,22 @@ use crate::progress::Progress;
 use crate::seeds::Random;
 use crate::trace::cpu::test_cases::{all_options, alone, images};
 use crate::trace::{
-    Approximation, Band, ContourSource, Geometry, Retrieval, TraceAlgorithm, TraceOptions,
+    Approximation, Band, ContourOptions, ContourSource, Geometry, Retrieval, TraceAlgorithm,
 };
 
 pub(super) fn options(
     geometry: Geometry,
     approximation: Approximation,
     retrieval: Retrieval,
-) -> TraceOptions {
-    TraceOptions::default()
+) -> ContourOptions {
+    ContourOptions::default()
         .geometry(geometry)
         .approximation(approximation)
         .retrieval(retrieval)
 }
 
 /// Options under which a mistake in any stage shows.
-pub(super) fn main_options() -> [TraceOptions; 3] {
+pub(super) fn main_options() -> [ContourOptions; 3] {
     [
         options(Geometry::Centers, Approximation::None, Retrieval::Tree),
         options(Geometry::Centers, Approximation::Simple, Retrieval::Tree),
@@ -47,7 +47,7 @@ pub(super) fn part(
     image: &BinaryImage,
     rows: Range<u32>,
     strip: u32,
-    options: &TraceOptions,
+    options: &ContourOptions,
 ) -> ContourPart {
     let own = rows_of(image, rows.clone());
     let mut band = Band::new(&own, rows.start);
@@ -62,7 +62,7 @@ pub(super) fn part(
 }
 
 /// Divides an image into bands of 1 to `most` rows, and joins their parts in a random tree.
-fn joined(image: &BinaryImage, most: u32, options: &TraceOptions, seed: u64) -> ContourPart {
+fn joined(image: &BinaryImage, most: u32, options: &ContourOptions, seed: u64) -> ContourPart {
     let mut numbers = Random::new(seed);
     let mut parts = Vec::new();
     let mut first = 0;
@@ -87,7 +87,7 @@ fn joined(image: &BinaryImage, most: u32, options: &TraceOptions, seed: u64) -> 
     parts.pop().unwrap()
 }
 
-fn check(image: &BinaryImage, options: &[TraceOptions], most: &[u32], seed: u64) {
+fn check(image: &BinaryImage, options: &[ContourOptions], most: &[u32], seed: u64) {
     for options in options {
         let whole =
             crate::trace::cpu::trace(image, options, TraceAlgorithm::Suzuki, &Progress::SILENT);
@@ -95,7 +95,7 @@ fn check(image: &BinaryImage, options: &[TraceOptions], most: &[u32], seed: u64)
         for &most in most {
             for seed in seed..seed + 2 {
                 let part = joined(image, most, options, seed);
-                assert_eq!(part.open(), 0);
+                assert_eq!(part.open_count(), 0);
                 let contours = part.finish().unwrap();
                 assert!(
                     contours == whole,
@@ -247,7 +247,7 @@ fn starts_far_down_are_where_they_belong() {
     let found = trace_band_in_strips(band, 2, &options).unwrap();
     let part = ContourPart::of_band(band, options, found).unwrap();
     assert_eq!(part.rows().end, i32::MAX as u32 - 4);
-    assert_eq!((part.closed(), part.open()), (3, 0));
+    assert_eq!((part.closed_count(), part.open_count()), (3, 0));
     let starts = part.pool.borders.iter().map(|border| border.key.pixel());
     let mut starts: Vec<_> = starts.collect();
     starts.sort_unstable_by_key(|&(x, y)| (y, x));
@@ -265,7 +265,7 @@ fn bands_match_in_memory_and_in_a_file() {
     ];
     for image in images.map(Result::unwrap) {
         for options in all_options() {
-            let whole = crate::Engine::cpu().trace(&image, &options).unwrap();
+            let whole = crate::Engine::cpu().trace(&image, &options.into()).unwrap();
             for (rows, in_file) in [(1, true), (37, false), (64, true), (1000, true)] {
                 let mut tracer = match in_file {
                     true => BandTracer::in_file(&options, folder.path()).unwrap(),
@@ -297,7 +297,7 @@ fn bands_match_in_memory_and_in_a_file() {
 fn long_contours_are_visited_in_pieces() {
     let image = Pattern::Spiral.generate(3000, 3000, 1).unwrap();
     for options in main_options() {
-        let whole = crate::Engine::cpu().trace(&image, &options).unwrap();
+        let whole = crate::Engine::cpu().trace(&image, &options.into()).unwrap();
         let mut tracer = BandTracer::in_memory(&options).unwrap();
         for first in (0..3000).step_by(700) {
             let end = 3000.min(first + 700);
@@ -374,7 +374,7 @@ fn files_are_the_same() {
     };
     use crate::trace::BorderKind;
 
-    fn files(contours: &impl ContourSource, options: &TraceOptions) -> Vec<Vec<u8>> {
+    fn files(contours: &impl ContourSource, options: &ContourOptions) -> Vec<Vec<u8>> {
         let mut files = vec![Vec::new(); 4];
         write_contours_json(contours, &mut files[0]).unwrap();
         write_contours_svg(contours, &mut files[1]).unwrap();
@@ -400,7 +400,7 @@ fn files_are_the_same() {
     ];
     for image in images {
         for options in all_options() {
-            let whole = crate::Engine::cpu().trace(&image, &options).unwrap();
+            let whole = crate::Engine::cpu().trace(&image, &options.into()).unwrap();
             let mut tracer = BandTracer::in_file(&options, folder.path()).unwrap();
             for first in (0..image.height()).step_by(30) {
                 let end = image.height().min(first + 30);

@@ -5,11 +5,9 @@ use crate::{BinaryImage, Engine, Geometry, Retrieval, TraceOptions};
 use proptest::prelude::*;
 
 fn region(image: &BinaryImage) -> Vec<Ring> {
-    let options = TraceOptions {
-        geometry: Geometry::Edges,
-        retrieval: Retrieval::Tree,
-        ..TraceOptions::default()
-    };
+    let options = TraceOptions::default()
+        .geometry(Geometry::Edges)
+        .retrieval(Retrieval::Tree);
     let contours = Engine::cpu().trace(image, &options).unwrap();
     contours.iter().map(|c| c.points().to_vec()).collect()
 }

@@ -1,0 +1,41 @@
+//! Hooks of this repository's tests and benches: no part of the public API, and changed without
+//! notice.
+
+use crate::error::Result;
+use crate::gpu::Gpu;
+use crate::image::gpu::DeviceImage;
+use crate::trace::{DeviceContours, DeviceTracer, TraceOptions};
+
+/// The same tracer, which treats every image as one of 2³¹ pixels or more.
+#[must_use]
+pub fn with_wide_keys<G: Gpu>(tracer: DeviceTracer<G>) -> DeviceTracer<G> {
+    tracer.with_wide_keys()
+}
+
+/// The same tracer, which treats more than `few` fragments as those of a large image. If `few` is
+/// 0, borders of any length are cut into segments.
+#[must_use]
+pub fn with_few_fragments<G: Gpu>(tracer: DeviceTracer<G>, few: u32) -> DeviceTracer<G> {
+    tracer.with_few_fragments(few)
+}
+
+/// The same tracer, for which `points` points of a band's contours are worth a CPU task. At least
+/// 1.
+#[must_use]
+pub fn with_cut_points<G: Gpu>(tracer: DeviceTracer<G>, points: usize) -> DeviceTracer<G> {
+    tracer.with_cut_points(points)
+}
+
+/// As [`DeviceTracer::trace`]; calls `queued` with the name of each stage once it is queued, so
+/// that a caller can wait for the stage and time it.
+///
+/// # Errors
+/// Those of [`DeviceTracer::trace`], and those that `queued` returns.
+pub fn trace_in_stages<G: Gpu>(
+    tracer: &DeviceTracer<G>,
+    image: &DeviceImage<G>,
+    options: &TraceOptions,
+    queued: &mut dyn FnMut(&'static str) -> Result<()>,
+) -> Result<DeviceContours<G>> {
+    tracer.trace_in_stages(image, options, queued)
+}
