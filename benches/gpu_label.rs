@@ -95,7 +95,7 @@ fn bench_image(
     only: &[String],
 ) -> Result<()> {
     let wanted = |what: &str| only.iter().any(|item| item == what);
-    let stream = labeler.stream();
+    let stream = labeler.gpu().stream();
     let pattern: Pattern = name.parse()?;
     let image = pattern.generate(side, side, 1)?;
     let on_device = DeviceImage::upload(labeler.gpu(), &image)?;
@@ -257,7 +257,7 @@ fn bench_large(labeler: &DeviceLabeler<Queue>, side: u32, only: &[String]) -> Re
         return Ok(());
     }
     let pixels = f64::from(side) * f64::from(side);
-    let memory = labeler.stream().device().memory()?;
+    let memory = labeler.gpu().stream().device().memory()?;
     println!("tiling {side} x {side}");
     if (memory.free as f64) < 4.2 * pixels + 4e9 {
         println!(
@@ -283,12 +283,12 @@ fn bench_large(labeler: &DeviceLabeler<Queue>, side: u32, only: &[String]) -> Re
         let mut filled = labels.into_labels();
         let fill = median_wall_ms(|| {
             filled.fill(1)?;
-            Ok(labeler.stream().synchronize()?)
+            Ok(labeler.gpu().stream().synchronize()?)
         })?;
         drop(filled);
         let ms = median_wall_ms(|| {
             labeler.label(&image, &options)?;
-            Ok(labeler.stream().synchronize()?)
+            Ok(labeler.gpu().stream().synchronize()?)
         })?;
         let kind = format!("{connectivity:?}").to_lowercase();
         println!("  fill of the labels           {fill:>10.2} ms");
@@ -357,7 +357,7 @@ fn bench_gpus(side: u32) -> Result<()> {
 }
 
 fn bench_scan(labeler: &DeviceLabeler<Queue>) -> Result<()> {
-    let stream = labeler.stream();
+    let stream = labeler.gpu().stream();
     for log2 in [20, 24, 28] {
         let n = 1usize << log2;
         let values: Vec<u32> = (0..n as u32)

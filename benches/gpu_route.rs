@@ -32,8 +32,8 @@ mod table {
     use trazar::cuda::{Device, Queue};
     use trazar::error::{OptionError, OptionProblem};
     use trazar::route::{
-        Cell, DeviceGrid, DeviceRouter, DistanceOptions, Net, Route, RouteAlgorithm, RouteOptions,
-        RoutingGrid, Window,
+        Cell, DeviceGrid, DeviceRouteOptions, DeviceRouter, DistanceOptions, Net, Route,
+        RouteAlgorithm, RouteOptions, RoutingGrid, Window,
     };
     use trazar::{Engine, Error, Result};
     use trazar_bench_support::grids;

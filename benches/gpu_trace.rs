@@ -104,8 +104,13 @@ fn bench(tracers: &Tracers, name: &str, image: &BinaryImage) -> Result<()> {
         ("edges", Fragments, Edges, Simple),
         ("components", Components, Centers, Simple),
         ("components, edges", Components, Edges, Simple),
-        ("in tiles, simple", Tiles, Centers, Simple),
-        ("in tiles, edges", Tiles, Edges, Simple),
+        (
+            "in tiles, simple",
+            Tiles(TileCounts::BY_SIZE),
+            Centers,
+            Simple,
+        ),
+        ("in tiles, edges", Tiles(TileCounts::BY_SIZE), Edges, Simple),
     ] {
         if !list("TRAZAR_BENCH_ALGORITHMS", "fragments,components,tiles")
             .contains(&algorithm.name().to_string())

@@ -7,8 +7,8 @@ use trazar::generate::{self, Pattern};
 use trazar::gpu::Scanner;
 use trazar::hooks;
 use trazar::route::{
-    Cell, DeviceGrid, DeviceRouteAlgorithm, DeviceRouteOptions, DeviceRouter, DistanceOptions, Net,
-    RouteAlgorithm, RouteOptions, RoutingGrid,
+    Cell, DeviceGrid, DeviceRouteAlgorithm, DeviceRouteOptions, DeviceRouter, Net, RouteAlgorithm,
+    RouteOptions, RoutingGrid,
 };
 use trazar::trace::{Band, ContourOptions};
 use trazar::{

@@ -471,7 +471,7 @@ fn labels_of_parts_on_several_gpus() {
             let mut parts = Vec::new();
             for (labeler, rows, first_row) in &on_gpus {
                 let (labels, part) = labeler.label_part(rows, *first_row, &run)?;
-                parts.push((labeler, labels));
+                parts.push(labels);
                 joined = Some(match joined {
                     Some(upper) => LabelPart::join(upper, part)?,
                     None => part,
@@ -483,7 +483,7 @@ fn labels_of_parts_on_several_gpus() {
                 "not the CPU's measures"
             );
             let mut found = Vec::new();
-            for (labeler, labels) in parts {
+            for labels in parts {
                 let labels = labels.finish(&table)?;
                 prop_assert_eq!(labels.count()?, expected.count());
                 found.extend(labels.to_host()?.into_vec());

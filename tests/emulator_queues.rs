@@ -6,8 +6,8 @@ use trazar::emulator::Emulator;
 use trazar::generate;
 use trazar::gpu::Scanner;
 use trazar::route::{
-    Cell, DeviceGrid, DeviceRouteAlgorithm, DeviceRouteOptions, DeviceRouter, DistanceOptions, Net,
-    RouteAlgorithm, RouteOptions, RoutingGrid,
+    Cell, DeviceGrid, DeviceRouteAlgorithm, DeviceRouteOptions, DeviceRouter, Net, RouteOptions,
+    RoutingGrid,
 };
 use trazar::trace::TileCounts;
 use trazar::{

@@ -9,8 +9,8 @@ use proptest::test_runner::TestCaseError;
 use trazar::emulator::Emulator;
 use trazar::error::Unavailable;
 use trazar::route::{
-    BLOCKED, Cell, DeviceGrid, DeviceRouter, DistanceOptions, Net, Pin, RouteAlgorithm,
-    RouteOptions, RoutingGrid, TreeKind, Window,
+    BLOCKED, Cell, DeviceRouter, Net, Pin, RouteAlgorithm, RouteOptions, RoutingGrid, TreeKind,
+    Window,
 };
 use trazar::{Backend, Engine, Error};
 use trazar_test_support::emulators::{check, emulator, emulator_of, seed};

@@ -9,8 +9,8 @@ use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
 use trazar::emulator::{Emulator, Schedule};
 use trazar::route::{
-    BLOCKED, Cell, DeviceGrid, DeviceRouteAlgorithm, DeviceRouteOptions, DeviceRouter,
-    DistanceOptions, Net, Pin, RouteAlgorithm, RouteOptions, RoutingGrid, Window,
+    BLOCKED, Cell, DeviceGrid, DeviceRouteAlgorithm, DeviceRouteOptions, DeviceRouter, Net, Pin,
+    RouteAlgorithm, RouteOptions, RoutingGrid, Window,
 };
 use trazar::{Engine, Error};
 use trazar_test_support::emulators::{check, emulator, emulator_of, seed, stale_loads};
@@ -391,11 +391,7 @@ fn distances_to_all_cells() {
             let expected = dijkstra(&grid, &sources);
             let largest = expected.iter().filter(|&&cost| cost < u64::MAX).max();
             let on_device = DeviceGrid::upload(&emulator, &grid)?;
-            let found = DeviceRouter::on(emulator.clone()).distances(
-                &on_device,
-                &sources,
-                &DistanceOptions::default(),
-            );
+            let found = DeviceRouter::on(emulator.clone()).distances(&on_device, &sources);
             if largest.is_some_and(|&cost| cost >= 1 << 35) {
                 let refused = matches!(found, Err(Error::CostTooLarge { .. }));
                 prop_assert!(refused, "{:?}", found);

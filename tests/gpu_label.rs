@@ -257,7 +257,7 @@ fn packs_and_labels_bytes() {
         (777, 90),
     ] {
         let bytes: Vec<u8> = (0..width * height).map(|i| (i * 37 % 256) as u8).collect();
-        let on_device = labeler.stream().upload(&bytes).unwrap();
+        let on_device = labeler.gpu().stream().upload(&bytes).unwrap();
         for threshold in [0, 1, 126, 127, 128, 254, 255] {
             let found = DeviceImage::pack(
                 labeler.gpu(),
@@ -284,7 +284,7 @@ fn packs_and_labels_bytes() {
         for y in 0..height {
             bytes.extend((0..width).map(|x| if image.get(x, y) { 128 } else { 127 }));
         }
-        let on_device = labeler.stream().upload(&bytes).unwrap();
+        let on_device = labeler.gpu().stream().upload(&bytes).unwrap();
         for connectivity in CONNECTIVITIES {
             let options = options(connectivity, LabelAlgorithm::Sequential, false);
             let expected = Engine::cpu().label(&image, &options).unwrap();
@@ -299,7 +299,7 @@ fn packs_and_labels_bytes() {
             assert_eq!(difference, None, "{width} × {height}, {connectivity:?}");
         }
     }
-    let bytes = labeler.stream().upload(&[0u8; 10]).unwrap();
+    let bytes = labeler.gpu().stream().upload(&[0u8; 10]).unwrap();
     assert!(matches!(
         DeviceBytes::<Queue>::new(3, 3, &bytes, 0),
         Err(Error::SizeMismatch {
@@ -380,7 +380,9 @@ fn check_several(engine: &Engine, image: &BinaryImage) {
         let found = engine.label(image, &run).unwrap();
         assert_eq!(difference(&found, &expected), None);
         let source = InMemory::new(image);
-        let mut labeller = engine.label_bands(source, &run.components, 1 << 30).unwrap();
+        let mut labeller = engine
+            .label_bands(source, &run.components, 1 << 30)
+            .unwrap();
         let (mut labels, mut measures) = (Vec::new(), Vec::new());
         while let Some(band) = labeller.next_band::<u32>().unwrap() {
             labels.extend_from_slice(band.labels());

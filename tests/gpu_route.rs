@@ -8,7 +8,7 @@ use trazar::cuda::{Device, Queue};
 use trazar::gpu::Gpu;
 use trazar::route::{
     BLOCKED, Cell, DeviceGrid, DeviceRouteAlgorithm, DeviceRouteOptions, DeviceRouter, Direction,
-    DistanceOptions, Net, Pin, Route, RouteAlgorithm, RouteOptions, RoutingGrid, Window,
+    Net, Pin, Route, RouteAlgorithm, RouteOptions, RoutingGrid, Window,
 };
 use trazar::{Engine, Error};
 use trazar_test_support::grids::{Weights, net, random_grid};

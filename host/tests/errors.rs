@@ -99,6 +99,7 @@ fn options_and_their_problems_are_named() {
     ));
     assert_eq!(refused.to_string(), "`edge`: it is one of centers, edges");
 
+    let image = BinaryImage::from_art("##.#").unwrap();
     let labels = Engine::cpu().label(&image, &LabelOptions::default());
     let refused = write_statistics_csv(&labels.unwrap(), Vec::new());
     assert!(matches!(

@@ -7,7 +7,7 @@ use trazar::Engine;
 use trazar::route::{BLOCKED, Cell, Net, RoutingGrid};
 
 use crate::improved::improved;
-use crate::{by, exact_algorithms, route, say};
+use crate::{algorithms, by, route, say};
 
 /// The costs of the report's trees, from their cells.
 const REPORT_COSTS: [u64; 5] = [1217, 2041, 11921, 22018, 36467];
@@ -28,7 +28,7 @@ fn the_reports_cases_cost_no_more_than_its_trees() {
         }
         let found = route(&grid, &net);
         // Sweeps take long on the large ones.
-        for algorithm in exact_algorithms().filter(|_| number <= 3) {
+        for algorithm in algorithms().filter(|_| number <= 3) {
             let other = Engine::cpu().route_net(&grid, &net, &by(algorithm));
             assert_eq!(other.unwrap(), found, "case {number}, {}", algorithm.name());
         }

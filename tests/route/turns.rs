@@ -6,7 +6,7 @@ use trazar::route::{Cell, Net, Route, RouteOptions, RoutingGrid, TreeKind};
 use trazar_test_support::grids::{Case, case};
 use trazar_test_support::route_oracle;
 
-use crate::{by, cases, exact_algorithms, route};
+use crate::{algorithms, by, cases, route};
 
 proptest! {
     #![proptest_config(cases(1500))]
@@ -19,7 +19,7 @@ proptest! {
         }
         for net in nets {
             let mut found: Option<Route> = None;
-            for algorithm in exact_algorithms() {
+            for algorithm in algorithms() {
                 let options = by(algorithm).turn_cost(turn);
                 let route = Engine::cpu().route_net(grid, net, &options).unwrap();
                 assert_eq!(found.get_or_insert_with(|| route.clone()), &route);
