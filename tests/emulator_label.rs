@@ -424,10 +424,10 @@ fn labels_of_bands_replace_others() {
     // Some 70 rows.
     let memory = (32 << 20) + 60_000;
     let source = InMemory::new(&image);
-    let mut labeller = engine.label_bands(source, &run.components, memory).unwrap();
-    assert!(labeller.rows() < 100, "{} rows", labeller.rows());
+    let mut band_labels = engine.label_bands(source, &run.components, memory).unwrap();
+    assert!(band_labels.rows() < 100, "{} rows", band_labels.rows());
     let mut labels = Vec::new();
-    while let Some(band) = labeller.next_band::<u32>().unwrap() {
+    while let Some(band) = band_labels.next_band::<u32>().unwrap() {
         labels.extend_from_slice(band.labels());
     }
     assert!(labels == expected.as_slice(), "not the CPU's labels");

@@ -380,11 +380,11 @@ fn check_several(engine: &Engine, image: &BinaryImage) {
         let found = engine.label(image, &run).unwrap();
         assert_eq!(difference(&found, &expected), None);
         let source = InMemory::new(image);
-        let mut labeller = engine
+        let mut band_labels = engine
             .label_bands(source, &run.components, 1 << 30)
             .unwrap();
         let (mut labels, mut measures) = (Vec::new(), Vec::new());
-        while let Some(band) = labeller.next_band::<u32>().unwrap() {
+        while let Some(band) = band_labels.next_band::<u32>().unwrap() {
             labels.extend_from_slice(band.labels());
             measures.extend_from_slice(band.components().unwrap());
         }

@@ -58,19 +58,19 @@ pub(crate) fn run(
     let quiet = args.run.quiet;
     let (engine, progress) = Progress::watch(engine, "label", quiet);
     let started = Instant::now();
-    let labeller = engine.label_bands(bands, &options.components, memory);
-    let mut labeller = labeller.map_err(about)?;
-    let components = labeller.count();
-    let described = described(&labeller);
+    let band_labels = engine.label_bands(bands, &options.components, memory);
+    let mut band_labels = band_labels.map_err(about)?;
+    let components = band_labels.count();
+    let described = described(&band_labels);
     let height = described.height;
-    let only_below = labeller.source().only_below;
+    let only_below = band_labels.source().only_below;
     image::warn_of_threshold(only_below, described.threshold, &args.run);
-    let rows = labeller.rows();
+    let rows = band_labels.rows();
     let mut writing = Duration::ZERO;
     if !outputs.is_empty() {
         match u32::try_from(components) {
-            Ok(_) => write::<u32>(&mut labeller, &mut outputs, &mut writing),
-            Err(_) => write::<u64>(&mut labeller, &mut outputs, &mut writing),
+            Ok(_) => write::<u32>(&mut band_labels, &mut outputs, &mut writing),
+            Err(_) => write::<u64>(&mut band_labels, &mut outputs, &mut writing),
         }
         .map_err(|failed| match failed {
             Failed::Labelling(error) => about(error),
@@ -79,7 +79,7 @@ pub(crate) fn run(
     }
     let all = opening + started.elapsed();
     drop(progress);
-    let reading = labeller.source().spent;
+    let reading = band_labels.source().spent;
 
     let mut written = Vec::new();
     for (_, path, destination) in outputs {
@@ -126,14 +126,14 @@ fn open_outputs(args: &LabelArgs) -> Result<Vec<Opened<'_>>, Failure> {
 }
 
 /// The image, after the first pass.
-fn described(labeller: &BandLabels<Timed>) -> Described {
-    let bands = &labeller.source().bands;
+fn described(band_labels: &BandLabels<Timed>) -> Described {
+    let bands = &band_labels.source().bands;
     Described {
         width: bands.width(),
         height: bands.height(),
         kind: bands.kind(),
         threshold: bands.threshold(),
-        foreground: labeller.foreground_count(),
+        foreground: band_labels.foreground_count(),
         notes: bands.notes().to_vec(),
     }
 }
@@ -155,11 +155,11 @@ enum Failed {
 
 /// Labels and writes band after band, and adds the time of writing to `writing`.
 fn write<T: LabelNumber>(
-    labeller: &mut BandLabels<Timed>,
+    band_labels: &mut BandLabels<Timed>,
     outputs: &mut [Opened<'_>],
     writing: &mut Duration,
 ) -> Result<(), Failed> {
-    while let Some(band) = labeller.next_band::<T>().map_err(Failed::Labelling)? {
+    while let Some(band) = band_labels.next_band::<T>().map_err(Failed::Labelling)? {
         let started = Instant::now();
         for (output, _, destination) in outputs.iter_mut() {
             // The progress bar is that of the whole job.

@@ -67,7 +67,7 @@ impl<'a> TraceBands<'a> {
         let (memory, reserved) = (self.memory, file.decoding_bytes());
         match gpus {
             0 => BandTracer::rows_within(width, height, memory, reserved),
-            _ => BandTracer::rows_within_on(width, height, memory, reserved, gpus as usize),
+            _ => BandTracer::rows_within_on(width, height, memory, reserved, gpus),
         }
     }
 }

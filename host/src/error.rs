@@ -66,7 +66,7 @@ pub enum Error {
     /// Two parts of an image of which the second does not start in the row below the first.
     #[error(
         "the upper part ends above row {upper_end} and the lower one starts in row {lower_start}: \
-         merge parts that lie one below the other"
+         join parts that lie one below the other"
     )]
     #[non_exhaustive]
     PartsNotAdjacent {

@@ -241,8 +241,8 @@ fn labels_of_parts_and_bands() {
             image: &image,
             next: 0,
         };
-        let mut labeller = Engine::cpu().label_bands(rows, &options.components, 1 << 26)?;
-        while let Some(band) = labeller.next_band::<u32>()? {
+        let mut band_labels = Engine::cpu().label_bands(rows, &options.components, 1 << 26)?;
+        while let Some(band) = band_labels.next_band::<u32>()? {
             formats::write_band_labels_npy(&band, io::sink())?;
             formats::write_band_statistics_csv(&band, io::sink())?;
         }
@@ -336,8 +336,8 @@ fn rims_of_wide_images() {
             image: &image,
             next: 0,
         };
-        let mut labeller = Engine::cpu().label_bands(rows, &options.components, 1 << 26)?;
-        while labeller.next_band::<u32>()?.is_some() {}
+        let mut band_labels = Engine::cpu().label_bands(rows, &options.components, 1 << 26)?;
+        while band_labels.next_band::<u32>()?.is_some() {}
         Ok(())
     });
 }

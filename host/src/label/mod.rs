@@ -20,7 +20,7 @@ pub use trazar_kernels::label::Connectivity;
 pub(crate) use gpu::label_host;
 pub use gpu::{DeviceLabeler, DeviceLabels, MultiLabeler, MultiLabels, UnfinishedLabels};
 pub use parts::{
-    BandLabels, BandNumbers, BandSource, LabelNumber, LabelPart, LabelTable, LabelledBand,
+    BandLabels, BandNumbers, BandSource, LabelBand, LabelNumber, LabelPart, LabelTable,
     components_from_bytes, components_to_bytes,
 };
 

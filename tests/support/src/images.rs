@@ -23,7 +23,7 @@ pub fn noise_or_pattern() -> impl Strategy<Value = Pattern> {
         (0..=100u32).prop_map(|percent| Pattern::Noise {
             density: f64::from(percent) / 100.0
         }),
-        select(&Pattern::ALL[..]),
+        select(Pattern::ALL),
     ]
 }
 

@@ -3,7 +3,7 @@
 use std::io::{BufWriter, Write};
 
 use crate::formats::npy::npy_header;
-use crate::label::parts::{LabelNumber, LabelledBand};
+use crate::label::parts::{LabelBand, LabelNumber};
 use crate::{Labels, Result};
 
 /// Writes the labels as an array of `uint32`, shape (height, width), C order, little-endian.
@@ -26,7 +26,7 @@ pub fn write_labels_npy(labels: &Labels, out: impl Write) -> Result<()> {
 /// # Errors
 /// [`Error::Write`](crate::Error::Write).
 pub fn write_band_labels_npy<T: LabelNumber>(
-    band: &LabelledBand<'_, T>,
+    band: &LabelBand<'_, T>,
     out: impl Write,
 ) -> Result<()> {
     let is_first = band.first_row() == 0;

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use crate::error::{Error, OptionProblem, Result};
-use crate::label::parts::LabelledBand;
+use crate::label::parts::LabelBand;
 use crate::{Component, Labels};
 
 /// Writes one line per component, from label 1 on, after the header
@@ -23,7 +23,7 @@ pub fn write_statistics_csv(labels: &Labels, out: impl Write) -> Result<()> {
 ///
 /// # Errors
 /// Those of [`write_statistics_csv`].
-pub fn write_band_statistics_csv<T>(band: &LabelledBand<'_, T>, out: impl Write) -> Result<()> {
+pub fn write_band_statistics_csv<T>(band: &LabelBand<'_, T>, out: impl Write) -> Result<()> {
     let is_first = band.first_row() == 0;
     write_components(band.components(), band.first_component(), is_first, out)
 }

@@ -75,7 +75,7 @@ pub struct BandLabels<S> {
 
 /// A band of a labelled image.
 #[derive(Clone, Copy, Debug)]
-pub struct LabelledBand<'a, T> {
+pub struct LabelBand<'a, T> {
     width: u32,
     height: u32,
     first_row: u32,
@@ -84,7 +84,7 @@ pub struct LabelledBand<'a, T> {
     components: Option<&'a [Component]>,
 }
 
-impl<'a, T> LabelledBand<'a, T> {
+impl<'a, T> LabelBand<'a, T> {
     /// The image's width in pixels.
     pub fn width(&self) -> u32 {
         self.width
@@ -256,7 +256,7 @@ impl<S: BandSource> BandLabels<S> {
     /// if the source returns a band with other rows, or with another number of components, than in
     /// the first pass; those of [`Engine::label`](crate::Engine::label) and of the source. After an
     /// error this value is unusable.
-    pub fn next_band<T: LabelNumber>(&mut self) -> Result<Option<LabelledBand<'_, T>>> {
+    pub fn next_band<T: LabelNumber>(&mut self) -> Result<Option<LabelBand<'_, T>>> {
         self.table.check_fits::<T>()?;
         self.components = Vec::new();
         let mut workers = self.workers.take();
@@ -279,7 +279,7 @@ impl<S: BandSource> BandLabels<S> {
             true => bytemuck::cast_slice(&self.wide[..pixels]),
             false => bytemuck::cast_slice(&self.labels[..pixels]),
         };
-        Ok(Some(LabelledBand {
+        Ok(Some(LabelBand {
             width,
             height,
             first_row: own.rows.start,

@@ -17,7 +17,7 @@ mod workers;
 
 use std::ops::Range;
 
-pub use bands::{BandLabels, BandSource, LabelledBand};
+pub use bands::{BandLabels, BandSource, LabelBand};
 pub use bytes::{components_from_bytes, components_to_bytes};
 pub use numbers::BandNumbers;
 pub(crate) use table::is_wide;

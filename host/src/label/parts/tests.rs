@@ -112,14 +112,14 @@ fn check(image: &BinaryImage, whole: &Labels, options: &ComponentOptions, most: 
 
 /// Labels band by band, on the processor, or on emulators if there are any, and compares with the
 /// whole image's labels.
-fn check_labeller(
+fn check_band_labels(
     image: &BinaryImage,
     whole: &Labels,
     options: &ComponentOptions,
     plan: Plan,
     emulators: &[Emulator],
 ) {
-    let labeller = || {
+    let band_labels = || {
         let source = InMemory {
             image: image.clone(),
             next: 0,
@@ -127,7 +127,7 @@ fn check_labeller(
         let workers = (!emulators.is_empty()).then(|| workers_on(emulators, options).unwrap());
         BandLabels::in_bands(source, options, plan, workers, None).unwrap()
     };
-    let mut narrow = labeller();
+    let mut narrow = band_labels();
     assert_eq!(narrow.count(), u64::from(whole.count()));
     assert_eq!(narrow.foreground_count(), image.count_foreground());
     let (mut labels, mut components) = (Vec::new(), Vec::new());
@@ -149,7 +149,7 @@ fn check_labeller(
     }
     assert_eq!(labels, whole.as_slice());
     assert_eq!(components, whole.components().unwrap_or_default());
-    let mut wide = labeller();
+    let mut wide = band_labels();
     let (mut labels, mut components) = (Vec::new(), Vec::new());
     while let Some(band) = wide.next_band::<u64>().unwrap() {
         labels.extend(band.labels().iter().map(|&label| label as u32));
@@ -169,7 +169,7 @@ fn check_all(image: &BinaryImage, seed: u64) {
             }
             let hold = seed.is_multiple_of(2);
             for rows in [1, 5, 64, image.height()] {
-                check_labeller(image, &whole, &options, Plan { rows, hold }, &[]);
+                check_band_labels(image, &whole, &options, Plan { rows, hold }, &[]);
             }
         }
     }
@@ -237,7 +237,7 @@ fn bands_on_several_gpus() {
         let whole = Engine::cpu().label(&image, &options.into()).unwrap();
         for (rows, hold) in [(41, true), (20, false), (9, i.is_multiple_of(3))] {
             let plan = Plan { rows, hold };
-            check_labeller(&image, &whole, &options, plan, &emulators);
+            check_band_labels(&image, &whole, &options, plan, &emulators);
         }
     }
 }
@@ -349,9 +349,9 @@ fn progress_of_bands_on_gpus() {
         sink.lock().unwrap().push(share);
         std::ops::ControlFlow::Continue(())
     };
-    let mut labeller =
+    let mut band_labels =
         BandLabels::in_bands(source, &options, plan, workers, Some(Arc::new(report))).unwrap();
-    while labeller.next_band::<u32>().unwrap().is_some() {}
+    while band_labels.next_band::<u32>().unwrap().is_some() {}
     let ends = [7.0, 14.0, 21.0, 28.0, 30.0];
     let first = ends.map(|end| end / 60.0);
     let second = ends.map(|end| (30.0 + end) / 60.0);
@@ -457,9 +457,9 @@ fn sources_that_change_between_the_passes_are_refused() {
             .collect(),
         more_rows,
     };
-    fn all<T: LabelNumber>(labeller: &mut BandLabels<Changing>) -> Result<u32> {
+    fn all<T: LabelNumber>(band_labels: &mut BandLabels<Changing>) -> Result<u32> {
         let mut bands = 0;
-        while labeller.next_band::<T>()?.is_some() {
+        while band_labels.next_band::<T>()?.is_some() {
             bands += 1;
         }
         Ok(bands)
@@ -473,13 +473,13 @@ fn sources_that_change_between_the_passes_are_refused() {
     for statistics in [false, true] {
         let options = options(Connectivity::Four, statistics);
         for on_gpus in [false, true] {
-            let labeller = |second| {
+            let band_labels = |second| {
                 let source = changing(&[first, second], 0);
                 let emulators = [Emulator::new(1), Emulator::new(2)];
                 let workers = on_gpus.then(|| workers_on(&emulators, &options).unwrap());
                 BandLabels::in_bands(source, &options, plan, workers, None).unwrap()
             };
-            assert_eq!(all::<u32>(&mut labeller(first)).unwrap(), 3);
+            assert_eq!(all::<u32>(&mut band_labels(first)).unwrap(), 3);
             for (second, row, what, numbers) in [
                 (more, 2, "components", (1, 3)),
                 (fewer, 0, "components", (3, 2)),
@@ -488,8 +488,8 @@ fn sources_that_change_between_the_passes_are_refused() {
                 (longer, 6, "rows", (0, 1)),
             ] {
                 for result in [
-                    all::<u32>(&mut labeller(second)),
-                    all::<u64>(&mut labeller(second)),
+                    all::<u32>(&mut band_labels(second)),
+                    all::<u64>(&mut band_labels(second)),
                 ] {
                     match result {
                         Err(Error::ImageChanged {
@@ -503,7 +503,7 @@ fn sources_that_change_between_the_passes_are_refused() {
                 }
             }
             assert!(matches!(
-                all::<u32>(&mut labeller(narrower)),
+                all::<u32>(&mut band_labels(narrower)),
                 Err(Error::SizeMismatch {
                     unit: "columns",
                     ..

@@ -130,9 +130,9 @@ impl BandTracer {
         height: u32,
         memory: u64,
         reserved: u64,
-        gpus: usize,
+        gpus: u32,
     ) -> Result<u32> {
-        let per_pixel = BYTES_PER_PIXEL_ON_GPU.saturating_mul(gpus.max(1) as u64);
+        let per_pixel = BYTES_PER_PIXEL_ON_GPU.saturating_mul(gpus.max(1).into());
         rows_of(width, height, memory, reserved, (per_pixel, BAND_ROWS))
     }
 
