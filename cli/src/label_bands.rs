@@ -53,6 +53,10 @@ pub(crate) fn run(
     {
         engine = Engine::cpu();
     }
+    // Bands take no algorithm: one that is named must be of the device.
+    if let Some(algorithm) = options.algorithm {
+        algorithm.check_runs_on(engine.backend()).map_err(about)?;
+    }
     let mut outputs = open_outputs(args)?;
 
     let quiet = args.run.quiet;

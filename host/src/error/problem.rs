@@ -6,13 +6,14 @@ use crate::backend::Backend;
 ///
 /// ```
 /// use trazar::error::{OptionError, OptionProblem};
-/// use trazar::{Error, TraceAlgorithm, TraceOptions};
+/// use trazar::trace::ContourOptions;
+/// use trazar::{Approximation, Error, Geometry};
 ///
-/// let options = TraceOptions::default().algorithm(TraceAlgorithm::Suzuki).tiles((2, 2));
+/// let options = ContourOptions::default().geometry(Geometry::Edges);
 /// assert!(matches!(
-///     options.validate(),
+///     options.approximation(Approximation::TehChinL1).validate(),
 ///     Err(Error::InvalidOption(OptionError {
-///         option: "tiles",
+///         option: "approximation",
 ///         problem: OptionProblem::Conflict,
 ///         ..
 ///     }))

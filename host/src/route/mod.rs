@@ -129,7 +129,11 @@ impl RouteAlgorithm {
     }
 
     /// Refuses a backend that does not run it.
-    pub(crate) fn check_runs_on(self, backend: Backend) -> Result<()> {
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`](crate::Error::Unavailable), which names the algorithms that the backend
+    /// runs.
+    pub fn check_runs_on(self, backend: Backend) -> Result<()> {
         let others = Self::on(backend).iter().map(|other| other.name());
         backend.check_runs("routing", self.name(), self.backends(), others)
     }
@@ -197,7 +201,11 @@ impl DistanceAlgorithm {
     }
 
     /// Refuses a backend that does not run it.
-    fn check_runs_on(self, backend: Backend) -> Result<()> {
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`](crate::Error::Unavailable), which names the algorithms that the backend
+    /// runs.
+    pub fn check_runs_on(self, backend: Backend) -> Result<()> {
         let others = Self::on(backend).iter().map(|other| other.name());
         backend.check_runs("distance", self.name(), self.backends(), others)
     }

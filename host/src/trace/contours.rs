@@ -102,8 +102,8 @@ impl Contours {
     /// use trazar::{BinaryImage, Engine, TraceOptions};
     ///
     /// let image = BinaryImage::from_art("##.#")?;
-    /// let parts = Engine::cpu().trace(&image, &TraceOptions::default())?.into_parts();
-    /// assert_eq!(parts.offsets, [0, 1, 3]);
+    /// let arrays = Engine::cpu().trace(&image, &TraceOptions::default())?.into_arrays();
+    /// assert_eq!(arrays.offsets, [0, 1, 3]);
     /// # Ok::<(), trazar::Error>(())
     /// ```
     pub fn into_arrays(self) -> ContourArrays {

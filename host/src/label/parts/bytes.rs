@@ -89,11 +89,11 @@ impl LabelPart {
     /// a part; [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     ///
     /// ```
-    /// use trazar::label::{LabelPart, label_part};
-    /// use trazar::{BinaryImage, LabelOptions};
+    /// use trazar::BinaryImage;
+    /// use trazar::label::{ComponentOptions, LabelPart};
     ///
     /// let image = BinaryImage::from_art("#.#\n#.#")?;
-    /// let part = label_part(&image, 0, &LabelOptions::default())?;
+    /// let part = LabelPart::label(&image, 0, &ComponentOptions::default())?;
     /// let mut bytes = part.to_bytes()?;
     /// assert_eq!(LabelPart::from_bytes(&bytes)?.finish()?.count(), 2);
     /// bytes[20] ^= 1;

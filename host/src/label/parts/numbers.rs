@@ -14,13 +14,13 @@ use crate::memory::reserve;
 /// or last row of the band, and with statistics 40 per component on them that starts in the band.
 ///
 /// ```
-/// use trazar::label::{LabelPart, label_part};
-/// use trazar::{BinaryImage, LabelOptions};
+/// use trazar::BinaryImage;
+/// use trazar::label::{ComponentOptions, LabelPart};
 ///
 /// let bands = [BinaryImage::from_art("#.#")?, BinaryImage::from_art("..#\n#..")?];
-/// let options = LabelOptions::default().statistics(true);
-/// let mut upper = label_part(&bands[0], 0, &options)?;
-/// let mut lower = label_part(&bands[1], 1, &options)?;
+/// let options = ComponentOptions::default().statistics(true);
+/// let mut upper = LabelPart::label(&bands[0], 0, &options)?;
+/// let mut lower = LabelPart::label(&bands[1], 1, &options)?;
 /// // These stay where they were made.
 /// let inside = [upper.take_inside(), lower.take_inside()];
 /// let numbers = LabelPart::join(upper, lower)?.finish()?.into_bands();

@@ -126,8 +126,8 @@ impl ContourPart {
     /// [`Error::OutOfMemory`].
     ///
     /// ```
-    /// use trazar::trace::{Band, ContourPart};
-    /// use trazar::{BinaryImage, ContourOptions};
+    /// use trazar::BinaryImage;
+    /// use trazar::trace::{Band, ContourOptions, ContourPart};
     ///
     /// let image = BinaryImage::from_art(".##\n.##")?;
     /// let part = ContourPart::trace(Band::new(&image, 0), &ContourOptions::default())?;

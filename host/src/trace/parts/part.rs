@@ -30,8 +30,8 @@ use crate::trace::{ContourOptions, Geometry};
 /// edges, a saddle that is not decided yet takes 24 bytes and two fragments.
 ///
 /// ```
-/// use trazar::trace::{Band, ContourPart};
-/// use trazar::{BinaryImage, Engine, ContourOptions};
+/// use trazar::trace::{Band, ContourOptions, ContourPart};
+/// use trazar::{BinaryImage, Engine};
 ///
 /// let art = [".####.\n.#..#.\n", ".#..#.\n.####.\n"];
 /// let whole = BinaryImage::from_art(&art.concat())?;
@@ -41,7 +41,7 @@ use crate::trace::{ContourOptions, Geometry};
 /// let upper_part = ContourPart::trace(Band::new(&upper, 0).with_below(lower.row(0)), &options)?;
 /// let lower_part = ContourPart::trace(Band::new(&lower, 2).with_above(upper.row(1)), &options)?;
 /// let contours = ContourPart::join(upper_part, lower_part)?.finish()?;
-/// assert_eq!(contours, Engine::cpu().trace(&whole, &options)?);
+/// assert_eq!(contours, Engine::cpu().trace(&whole, &options.into())?);
 /// # Ok::<(), trazar::Error>(())
 /// ```
 #[derive(Debug)]
