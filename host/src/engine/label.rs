@@ -97,9 +97,9 @@ impl Engine {
     /// labels.
     ///
     /// # Errors
-    /// Those of [`LabelPart::label`]; by kernels, [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for a
-    /// band whose pixels 32 bits can't index, and `Error::Cuda` or
-    /// [`Error::Emulator`](crate::Error::Emulator).
+    /// Those of [`LabelPart::label`]; by kernels,
+    /// [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for a band whose pixels 32 bits can't
+    /// index, and `Error::Cuda` or [`Error::Emulator`](crate::Error::Emulator).
     pub fn label_part(
         &self,
         band: &BinaryImage,

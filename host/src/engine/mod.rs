@@ -45,8 +45,8 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine that chooses for each job: the processor, or the first GPU once that pays. A GPU is
-    /// opened when the jobs so far would have saved the time that opening takes, and does those
+    /// An engine that chooses for each job: the processor, or the first GPU once that pays. A GPU
+    /// is opened when the jobs so far would have saved the time that opening takes, and does those
     /// jobs from then on that it does in less time, by estimates of [`Job`]. Without a GPU, or in a
     /// build that does not use any, the processor does all.
     ///
@@ -252,7 +252,8 @@ impl Engine {
     }
 
     /// The bytes of the GPU's memory that this engine and its clones keep between jobs; 0 on the
-    /// processor. It is the memory in which [`TraceAlgorithm::Fragments`](crate::TraceAlgorithm::Fragments) traced the last image,
+    /// processor. It is the memory in which
+    /// [`TraceAlgorithm::Fragments`](crate::TraceAlgorithm::Fragments) traced the last image,
     /// reused for the next image of that size. It is freed automatically when a job would otherwise
     /// run out of memory.
     ///

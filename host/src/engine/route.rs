@@ -95,8 +95,8 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Unavailable`](crate::Error::Unavailable) on a GPU or an emulator; otherwise those of
-    /// [`route`](Self::route).
+    /// [`Error::Unavailable`](crate::Error::Unavailable) on a GPU or an emulator; otherwise those
+    /// of [`route`](Self::route).
     pub fn route_fewest_edges(&self, grid: &RoutingGrid, nets: &[Net]) -> Result<Vec<Route>> {
         const RUNS_ON: &[Backend] = &[Backend::Cpu];
         if let Some(engine) = self.chosen(|| Job::route(grid, nets), Some(RUNS_ON)) {

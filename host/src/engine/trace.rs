@@ -151,7 +151,8 @@ impl Engine {
     }
 
     /// Traces a band of an image, to be joined to the parts of the other bands: by
-    /// [`ContourPart::trace`], or on the first GPU by [`DeviceTracer::trace_part`](crate::DeviceTracer::trace_part).
+    /// [`ContourPart::trace`], or on the first GPU by
+    /// [`DeviceTracer::trace_part`](crate::DeviceTracer::trace_part).
     ///
     /// ```
     /// use trazar::trace::{Band, ContourOptions, ContourPart};

@@ -25,10 +25,10 @@
 //! | | PNG | [`write_routes_png`] |
 //!
 //! Writers take any [`std::io::Write`], buffer their output themselves, and stream results instead
-//! of building them in memory; only [`write_contours_gds`] copies the points of a component that it has to
-//! divide. An [`Output`] is a file that appears complete or not at all. [`report_reading`] reports
-//! the progress of reading. [`remove_temporaries`] is for programs that handle the signals that end
-//! them.
+//! of building them in memory; only [`write_contours_gds`] copies the points of a component that it
+//! has to divide. An [`Output`] is a file that appears complete or not at all. [`report_reading`]
+//! reports the progress of reading. [`remove_temporaries`] is for programs that handle the signals
+//! that end them.
 
 // A new format is a file in the folder of its subject (`image`, `contours`, `labels`, `route`); it
 // needs a line in the table above, and a name in the command's `args.rs`.

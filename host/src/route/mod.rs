@@ -131,8 +131,8 @@ impl RouteAlgorithm {
     /// Refuses a backend that does not run it.
     ///
     /// # Errors
-    /// [`Error::Unavailable`](crate::Error::Unavailable), which names the algorithms that the backend
-    /// runs.
+    /// [`Error::Unavailable`](crate::Error::Unavailable), which names the algorithms that the
+    /// backend runs.
     pub fn check_runs_on(self, backend: Backend) -> Result<()> {
         let others = Self::on(backend).iter().map(|other| other.name());
         backend.check_runs("routing", self.name(), self.backends(), others)
@@ -203,8 +203,8 @@ impl DistanceAlgorithm {
     /// Refuses a backend that does not run it.
     ///
     /// # Errors
-    /// [`Error::Unavailable`](crate::Error::Unavailable), which names the algorithms that the backend
-    /// runs.
+    /// [`Error::Unavailable`](crate::Error::Unavailable), which names the algorithms that the
+    /// backend runs.
     pub fn check_runs_on(self, backend: Backend) -> Result<()> {
         let others = Self::on(backend).iter().map(|other| other.name());
         backend.check_runs("distance", self.name(), self.backends(), others)
@@ -291,8 +291,8 @@ impl RouteOptions {
     }
 }
 
-/// The ways to route that a [`DeviceRouter`] has, on grids that stay in a GPU's memory. Both give the
-/// same trees.
+/// The ways to route that a [`DeviceRouter`] has, on grids that stay in a GPU's memory. Both give
+/// the same trees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DeviceRouteAlgorithm {

@@ -37,9 +37,9 @@ pub fn write_contours_geojson(contours: &impl ContourSource, out: impl Write) ->
     text.finish()
 }
 
-/// Writes GeoJSON features one per line, as [`write_contours_geojson`] writes them in a collection: those of
-/// the contours with an index in `indices`. Several files, or processes, can thus have a share
-/// each.
+/// Writes GeoJSON features one per line, as [`write_contours_geojson`] writes them in a collection:
+/// those of the contours with an index in `indices`. Several files, or processes, can thus have a
+/// share each.
 ///
 /// A hole is written with its outer border, whatever its own index.
 ///

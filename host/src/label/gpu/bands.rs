@@ -386,8 +386,8 @@ impl<G: Gpu> DeviceLabeler<G> {
     /// Labels some rows of an image, the first of which is the image's row `first_row`. Waits for
     /// the work.
     ///
-    /// The labels are not written yet: [`UnfinishedLabels::finish`] writes them, once. Until then, 1.2 bytes per
-    /// pixel are needed besides them, if the GPU has as many.
+    /// The labels are not written yet: [`UnfinishedLabels::finish`] writes them, once. Until then,
+    /// 1.2 bytes per pixel are needed besides them, if the GPU has as many.
     ///
     /// The [`LabelPart`] is joined to those of the other rows, which may have been labelled
     /// anywhere. From all of them comes the [`LabelTable`] for [`UnfinishedLabels::finish`].

@@ -66,8 +66,8 @@ impl<G: Gpu + Send + Sync> MultiLabeler<G> {
     ///
     /// # Errors
     /// [`Error::InvalidOption`] unless there is one band per GPU, and at least one;
-    /// [`Error::PartsDiffer`] for bands of different widths; those of
-    /// [`DeviceLabeler::label_part`] and [`UnfinishedLabels::finish`](super::UnfinishedLabels::finish).
+    /// [`Error::PartsDiffer`] for bands of different widths; those of [`DeviceLabeler::label_part`]
+    /// and [`UnfinishedLabels::finish`](super::UnfinishedLabels::finish).
     pub fn label(&self, bands: &[DeviceImage<G>], options: &LabelOptions) -> Result<MultiLabels<G>>
     where
         G::Buffer<u64>: Send + Sync,

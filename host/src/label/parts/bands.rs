@@ -48,9 +48,9 @@ pub trait BandSource {
 ///
 /// The first pass, in [`Engine::label_bands`](crate::Engine::label_bands), finds which components
 /// of the bands belong together. The second pass, by [`next_band`](Self::next_band), labels each
-/// band again, with the final numbers. Between the passes, memory holds the components on the bands' first and last rows. If the whole
-/// image's bits fit into a third of the memory, they are kept too, and the source is read only
-/// once.
+/// band again, with the final numbers. Between the passes, memory holds the components on the
+/// bands' first and last rows. If the whole image's bits fit into a third of the memory, they are
+/// kept too, and the source is read only once.
 pub struct BandLabels<S> {
     source: S,
     options: ComponentOptions,
@@ -119,8 +119,9 @@ impl<'a, T> LabelBand<'a, T> {
 }
 
 impl<S: BandSource> BandLabels<S> {
-    /// The number of rows per band that `memory` bytes of memory allow for `workers`. Several of them
-    /// work on several bands at a time, and so need more of the host's memory than the processor.
+    /// The number of rows per band that `memory` bytes of memory allow for `workers`. Several of
+    /// them work on several bands at a time, and so need more of the host's memory than the
+    /// processor.
     ///
     /// # Errors
     /// [`Error::InvalidOption`] for too little memory.

@@ -93,8 +93,8 @@ impl<G: Gpu> DeviceRouter<G> {
     /// the result.
     ///
     /// Nets that do not suit [fields](DeviceRouteAlgorithm::Fields), or for which fields have no
-    /// memory, are routed in tiles: [`Route::field_use`] says which and why. Any other failure is an
-    /// error.
+    /// memory, are routed in tiles: [`Route::field_use`] says which and why. Any other failure is
+    /// an error.
     ///
     /// # Errors
     /// - [`Error::PinOutside`], [`Error::PinWithoutCells`], [`Error::WindowOutside`];
