@@ -70,7 +70,8 @@
 //! On a view, `#[len(LENGTH, align = BYTES, zeroed)]`: at least how many elements it has; what its
 //! address is a multiple of, if that is more than the element's alignment; and whether its buffer
 //! is zeroed when it is allocated. A length consists of sums and products of literals and of values
-//! of type `u32`, `u64` or `usize`. It is computed in `usize` and saturates instead of overflowing:
+//! of type `u32`, `u64` or `usize`; a struct without buffers may also use its own fields, as
+//! `self.rows`. It is computed in `usize` and saturates instead of overflowing:
 //! an allocation of that length fails.
 //!
 //! On a field whose type states lengths itself, `#[len(SIZES)]`: its sizes, `()` if it takes none.
@@ -237,8 +238,7 @@ impl fmt::Display for ViewProblem {
 
 impl std::error::Error for ViewProblem {}
 
-/// Compares a view with its stated length and alignment. An empty view that may be empty has no
-/// alignment.
+/// Compares a view with its stated length and alignment. An empty view has no alignment.
 #[doc(hidden)]
 pub fn check_view<T>(
     name: &str,
@@ -257,7 +257,7 @@ pub fn check_view<T>(
     }
     let alignment = alignment.max(align_of::<T>());
     let address = start.addr();
-    if needs > 0 && !address.is_multiple_of(alignment) {
+    if len > 0 && !address.is_multiple_of(alignment) {
         return Err(ViewProblem::Misaligned {
             view: view(),
             address,
