@@ -12,7 +12,7 @@ use trazar::{
 };
 use trazar_test_support::contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, compare};
 use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed, small_emulator};
-use trazar_test_support::kernels::fragments::{PartsBuffers, Sizes, counter, follow};
+use trazar_test_support::kernels::fragments::{self, PartsBuffers, Sizes, counter, follow};
 use trazar_test_support::kernels::options as kernel_options;
 use trazar_test_support::kernels::pixels::{Pixels, Raster, TracedImage};
 use trazar_test_support::seeds::Random;

@@ -108,6 +108,18 @@ impl TileLayout {
         self.row_words * self.height
     }
 
+    /// Pixels of the image.
+    #[must_use]
+    pub const fn pixels(self) -> u32 {
+        self.width * self.height
+    }
+
+    /// Chunks of the image's words, for counting bits.
+    #[must_use]
+    pub const fn chunks(self) -> u32 {
+        chunks(self.words())
+    }
+
     /// Tiles of the image.
     #[must_use]
     pub const fn tiles(self) -> u32 {

@@ -119,14 +119,17 @@ fn cosine_between(ax: i32, ay: i32, bx: i32, by: i32) -> u32 {
     ((f64::from(cosine) + 1.1) as f32).to_bits()
 }
 
-/// The results of the kernels here, one element per point in each view.
+/// The results of the kernels here. The sizes are the number of points.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
+#[lengths(u32, buffers = MeasureBuffers)]
 pub struct Measures<'a> {
     /// As [`Candidates::significance`](super::Candidates::significance).
+    #[len(*sizes)]
     pub significance: ViewMut<'a, u32>,
     /// As [`Candidates::regions`](super::Candidates::regions), but some points are left for
     /// [`suppress_non_maxima`](fn@super::suppress::suppress_non_maxima) to decide.
+    #[len(*sizes)]
     pub regions: ViewMut<'a, u32>,
 }
 
