@@ -48,7 +48,10 @@ pub unsafe fn count_runs(image: BitImage<'_>, counts: BitCounts<'_>, scan: ScanS
 /// [`count_runs`](fn@count_runs), and `chunks` the exclusive prefix sums of its chunks' counts.
 /// `of_runs` has one element per run, and nothing else uses it meanwhile. The launch has one thread
 /// per word of the image.
-#[kernel(block = BLOCK, len(image = (), labels = image.width * image.height, in_chunk = image.row_words * image.height))]
+#[kernel(
+    block = BLOCK,
+    len(image = (), labels = image.width * image.height, in_chunk = image.row_words * image.height),
+)]
 pub unsafe fn run_labels(
     image: BitImage<'_>,
     labels: View<'_, u32>,

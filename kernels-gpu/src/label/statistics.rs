@@ -120,7 +120,10 @@ impl Tally {
 /// `labels` has one element per pixel of `image`, none larger than the length of the arrays of
 /// `measures`, which have their start values. Nothing else uses `measures` meanwhile. The launch
 /// has [`threads`] threads.
-#[kernel(block = BLOCK, len(image = (), labels = image.width * image.height, measures = measures.area.len() as u32))]
+#[kernel(
+    block = BLOCK,
+    len(image = (), labels = image.width * image.height, measures = measures.area.len() as u32),
+)]
 pub unsafe fn measure(
     image: BitImage<'_>,
     labels: View<'_, u32>,

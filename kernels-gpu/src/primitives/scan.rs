@@ -154,7 +154,12 @@ pub unsafe fn scan_init(state: ScanState<'_>) {
 #[kernel(
     block = BLOCK,
     min_blocks = 2,
-    len(input = n, output = n, total = 1, state = n),
+    len(
+        input = n,
+        output = n,
+        total = 1,
+        state = n,
+    ),
 )]
 pub unsafe fn scan_exclusive(
     input: View<'_, u32>,

@@ -3,6 +3,7 @@
 use cuda_std::prelude::*;
 
 use crate::label::Connectivity;
+use crate::label::number::chunks;
 use crate::primitives::quotient;
 
 /// A tile's width in words.

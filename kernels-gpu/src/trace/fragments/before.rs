@@ -28,13 +28,16 @@ pub const BLOCK: u32 = 256;
 /// `parts` and `chains` are the results of [`join_fragments`](fn@super::join::join_fragments) for
 /// `image` over centers, and all its borders have a place in `destination`. Starts are sides of
 /// pixels of the image.
-#[kernel(block = BLOCK, len(
-    image = (),
-    parts = parts.sizes(image.pixels.raster),
-    chains = parts.join_sizes(image.pixels.raster, false, 0),
-    destination = (),
-    before = 2 * starts.len(),
-))]
+#[kernel(
+    block = BLOCK,
+    len(
+        image = (),
+        parts = parts.sizes(image.pixels.raster),
+        chains = parts.join_sizes(image.pixels.raster, false, 0),
+        destination = (),
+        before = 2 * starts.len(),
+    ),
+)]
 pub unsafe fn find_sides_before(
     image: TracedImage<'_>,
     approximation: Approximation,

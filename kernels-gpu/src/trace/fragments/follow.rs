@@ -473,7 +473,11 @@ pub unsafe fn follow_few_tiles(
 /// # Safety
 ///
 /// That of [`follow_tiles`](fn@follow_tiles), which has run before.
-#[kernel(block = DENSE_BLOCK, min_blocks = 4, len(image = (), parts = parts.sizes(image.pixels.raster)))]
+#[kernel(
+    block = DENSE_BLOCK,
+    min_blocks = 4,
+    len(image = (), parts = parts.sizes(image.pixels.raster)),
+)]
 pub unsafe fn follow_dense_tiles(
     image: TracedImage<'_>,
     approximation: Approximation,
@@ -494,7 +498,11 @@ pub unsafe fn follow_dense_tiles(
 /// # Safety
 ///
 /// That of [`follow_dense_tiles`](fn@follow_dense_tiles).
-#[kernel(block = DENSE_BLOCK, min_blocks = 3, len(image = (), parts = parts.sizes(image.pixels.raster)))]
+#[kernel(
+    block = DENSE_BLOCK,
+    min_blocks = 3,
+    len(image = (), parts = parts.sizes(image.pixels.raster)),
+)]
 pub unsafe fn follow_dense_tiles_along_edges(
     image: TracedImage<'_>,
     approximation: Approximation,

@@ -31,13 +31,16 @@ pub struct Rows<'a> {
 /// [`arrange_borders`](fn@super::arrange_borders) has made `counters` and `arrangement` of `found`. `rows`
 /// has one element per border that is kept, unless its fields say otherwise, and nothing else uses
 /// it meanwhile.
-#[kernel(block = BLOCK, len(
-    counters = count::COUNT,
-    stack = (),
-    found = found.room(),
-    arrangement = Arrangement::sizes_for(&found, &stack, 0),
-    rows = rows.kinds.len() as u32,
-))]
+#[kernel(
+    block = BLOCK,
+    len(
+        counters = count::COUNT,
+        stack = (),
+        found = found.room(),
+        arrangement = Arrangement::sizes_for(&found, &stack, 0),
+        rows = rows.kinds.len() as u32,
+    ),
+)]
 pub unsafe fn write_rows(
     counters: View<'_, u32>,
     stack: Stack<'_>,

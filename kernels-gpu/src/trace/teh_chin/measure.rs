@@ -142,7 +142,7 @@ pub struct Measures<'a> {
 /// `points` has x and y of each of the walks' points, and starts at a multiple of 8 bytes; each
 /// point is one of the eight neighbours of the one before it on its closed walk. `ticket` has one
 /// element, and `measures` one per point in each view; nothing else uses them meanwhile.
-#[kernel(block = BLOCK, f64)]
+#[kernel(block = BLOCK, f64, len(points = 2 * walks.points, measures = walks.points, ticket = 1))]
 pub unsafe fn measure_points(
     points: View<'_, i32>,
     walks: Walks<'_>,
@@ -187,7 +187,11 @@ pub unsafe fn measure_points(
 ///
 /// `points` and `walks` are those of [`measure_points`](fn@measure_points), and `regions` is its
 /// result. `significance` has one element per point, and nothing else uses it meanwhile.
-#[kernel(block = BLOCK, f64)]
+#[kernel(
+    block = BLOCK,
+    f64,
+    len(points = 2 * walks.points, regions = walks.points, significance = walks.points),
+)]
 pub unsafe fn measure_cosines(
     points: View<'_, i32>,
     walks: Walks<'_>,

@@ -88,6 +88,19 @@ pub struct TrackedBorders<'a> {
     pub open: ViewMut<'a, Open>,
 }
 
+#[cfg(not(target_arch = "nvptx64"))]
+impl TrackedBorders<'_> {
+    /// The numbers for which there is room.
+    fn room(&self) -> TrackedSizes {
+        TrackedSizes {
+            sides: self.passed_by.len() as u32,
+            fragments: self.fragments.len() as u32,
+            steps: self.steps.len() as u32,
+            open: self.open.len() as u32,
+        }
+    }
+}
+
 /// The counts of [`track_count`](fn@track_count). The sizes are the number of rectangles.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
@@ -415,7 +428,16 @@ impl Tracker<'_> {
 /// `border` is what [`border_preprocessing`](fn@super::sides::border_preprocessing) has made of
 /// `image`. `marks` has one element per pixel, all 0; `counts` has one per rectangle in each view.
 /// Nothing else uses the two meanwhile.
-#[kernel(block = 1, min_blocks = 16)]
+#[kernel(
+    block = 1,
+    min_blocks = 16,
+    len(
+        image = (),
+        border = image.pixels.raster.words(),
+        marks = image.pixels.raster.pixels(),
+        counts = grid.tiles(),
+    ),
+)]
 pub unsafe fn track_count(
     image: TracedImage<'_>,
     grid: TileGrid,
@@ -453,7 +475,17 @@ pub unsafe fn track_count(
 /// scans of its counts; `preprocessed` has the `border` given to that kernel, and the scan of the
 /// counts of sides. The sums of all these counts are the lengths of the views of `tracked`. Nothing
 /// else uses `marks` and `tracked` meanwhile.
-#[kernel(block = 1, min_blocks = 16)]
+#[kernel(
+    block = 1,
+    min_blocks = 16,
+    len(
+        image = (),
+        preprocessed = image.pixels.raster.words(),
+        marks = image.pixels.raster.pixels(),
+        first = grid.tiles(),
+        tracked = tracked.room(),
+    ),
+)]
 pub unsafe fn track_write(
     image: TracedImage<'_>,
     grid: TileGrid,

@@ -5,6 +5,7 @@ use trazar_kernels::trace::tiles::gather::{
     ClosedBorders, Fragments, PassedSides, count_turns, find_previous_in_row, list_borders,
     mark_discoveries, rank_fragments, rank_turns,
 };
+use trazar_kernels::trace::tiles::track::TrackedBuffers;
 
 use super::track::Tracked;
 use super::{BorderBuffers, TileBorders, Work};
@@ -17,14 +18,18 @@ pub(super) fn gather<G: Gpu>(work: &Work<'_, G>, tracked: Tracked<G>) -> Result<
     let gpu = work.gpu;
     let on = &gpu.launcher();
     let Tracked {
+        borders,
+        sides_before,
+        ..
+    } = tracked;
+    let TrackedBuffers {
+        passed_by,
         steps,
         fragments,
         next,
         keys,
-        sides_before,
-        passed_by,
         ..
-    } = tracked;
+    } = borders;
     let n = fragments.len();
     // planted: rectangle-discovered
     let mut discovered = gpu.alloc_zeroed(passed_by.len())?;
