@@ -65,7 +65,7 @@ pub struct Chains<'a> {
     /// so only if most borders have few of them. If it is 0, fragments are always ranked by
     /// segments.
     pub few: u32,
-    /// The border of each fragment; before that is known, the segment that begins there.
+    /// The border of each fragment; before that is known, `BegunSegments`.
     #[len(sizes.found.fragments)]
     pub fragment_borders: ViewMut<'a, u32>,
     /// The number of points from each fragment's first point to the first of the fragment in which

@@ -1,7 +1,7 @@
 //! The sizes from which the lengths of [`Parts`] and of [`Chains`](super::join::Chains) follow.
 
 use super::cycles::most_segments;
-use super::key::WIDE_LINK_WORDS;
+use super::key::{LINK_WORDS, WIDE_LINK_WORDS};
 use super::records::{ClosedRecord, FragmentRecord};
 use super::{Parts, TILE_HEIGHT, tiles};
 use crate::trace::pixels::Raster;
@@ -80,7 +80,11 @@ impl JoinSizes {
     /// Words per link.
     #[must_use]
     pub const fn link_words(&self) -> usize {
-        if self.wide_keys { WIDE_LINK_WORDS } else { 4 }
+        if self.wide_keys {
+            WIDE_LINK_WORDS
+        } else {
+            LINK_WORDS
+        }
     }
 
     /// The most segments.

@@ -102,7 +102,7 @@ pub struct Arrangement<'a> {
     /// By rank, each border's place in the result.
     #[len(sizes.borders)]
     pub ranked_places: ViewMut<'a, u32>,
-    /// Each border's place in the result, or [`NO_BORDER`]; before that, its rank.
+    /// Each border's place in the result, or [`NO_BORDER`].
     #[len(sizes.borders)]
     pub places: ViewMut<'a, u32>,
     /// For each place, the number of points before it, and the number of all points.
@@ -185,19 +185,26 @@ impl Borders<'_> {
         self.count - 1 - border
     }
 
+    /// By border, its rank, or [`NO_BORDER`] if it is not kept. It is the memory of the places, which
+    /// are found last.
+    #[inline(always)]
+    fn ranks(&self) -> ViewMut<'_, u32> {
+        self.to.places
+    }
+
     /// Notes the rank `i` of a border.
     #[inline(always)]
     fn rank(&self, sorted: Pairs<'_>, i: u32, counters: ViewMut<'_, u32>) {
         let (key, border) = (sorted.keys.ld(i), sorted.values.ld(i));
         if key == self.left_out() {
-            self.to.places.st(border, NO_BORDER);
+            self.ranks().st(border, NO_BORDER);
             return;
         }
         if i + 1 == self.count || sorted.keys.ld(i + 1) == self.left_out() {
             // planted: hierarchy-kept
             counters.st(count::KEPT, i + 1);
         }
-        self.to.places.st(border, i);
+        self.ranks().st(border, i);
     }
 
     /// The key of the border with rank `i`, that of the one before it, and the rank of its parent.
@@ -212,7 +219,7 @@ impl Borders<'_> {
             self.left_out()
         };
         let parent = if key < self.count {
-            self.to.places.ld(key)
+            self.ranks().ld(key)
         } else {
             NO_BORDER
         };
@@ -524,7 +531,7 @@ impl Work<'_> {
         grid.sync();
     }
 
-    /// The list of [`list_parents`](Self::list_parents).
+    /// The list of [`list_parents`](Self::list_parents). It is memory that sorting no longer uses.
     #[inline(always)]
     fn listed(&self) -> ViewMut<'_, u32> {
         self.borders.to.pairs.other_keys
