@@ -108,7 +108,7 @@ fn spec(name: &Ident, options: &Options, block: &BlockExtents, params: &[Param])
     }
 }
 
-/// What the compiler is to check: the parameters' types, and what `zero_at_exit` names.
+/// Checks by the compiler: the types of the parameters, and of the views in `zero_at_exit`.
 fn check(options: &Options, params: &[Param]) -> TokenStream {
     let names = params.iter().map(|param| &param.name);
     let types: Vec<_> = params.iter().map(|param| &param.ty).collect();
@@ -186,8 +186,7 @@ fn launchers(name: &Ident, block: &BlockExtents, params: &[Param]) -> TokenStrea
         format!("Starts the kernel [`{name}`](fn@super::{name}) on a grid of `grid` blocks.");
     let launch_threads = block.is_one_dimensional().then(|| {
         quote! {
-            /// [`launch`] with the number of blocks that have `threads` threads, the last block
-            /// perhaps more than it needs.
+            /// [`launch`] with the smallest number of blocks that have at least `threads` threads.
             ///
             /// For no threads, nothing is launched. A number of blocks that a grid can't have is
             /// refused by the launcher.

@@ -111,7 +111,7 @@ impl ViewPath {
         &self.0[0]
     }
 
-    /// As the emulator calls the view.
+    /// The view's name in the emulator's reports.
     pub(crate) fn text(&self) -> String {
         let names: Vec<_> = self.0.iter().map(ToString::to_string).collect();
         names.join(".")
