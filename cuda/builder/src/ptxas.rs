@@ -59,7 +59,8 @@ impl Resources {
 pub(crate) struct Report(BTreeMap<String, Resources>);
 
 impl Report {
-    /// The resources of a kernel that calls `functions`, directly or not; they may include the kernel.
+    /// The resources of a kernel that calls `functions`, directly or not; these may include the
+    /// kernel itself.
     pub(crate) fn of<'a>(
         &self,
         kernel: &str,

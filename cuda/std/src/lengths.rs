@@ -87,7 +87,7 @@
 //! | derived | what it does |
 //! |---|---|
 //! | `MatrixBuffers<M>` | holds one buffer, in any [`Memory`], per view with a length |
-//! | `MatrixBuffers::alloc` | allocates them; [`AllocError`] names the buffer that could not be had |
+//! | `MatrixBuffers::alloc` | allocates them; [`AllocError`] names a buffer without memory |
 //! | `MatrixBuffers::views` | gives the `Matrix` of them; fields without a length are its arguments |
 //! | `MatrixBuffers::bytes` | says how much memory they take |
 //! | [`Lengths`] | compares the views with given sizes |

@@ -185,8 +185,8 @@ impl Borders<'_> {
         self.count - 1 - border
     }
 
-    /// By border, its rank, or [`NO_BORDER`] if it is not kept. It is the memory of the places, which
-    /// are found last.
+    /// By border, its rank, or [`NO_BORDER`] if it is not kept. It is the memory of the places,
+    /// which are found last.
     #[inline(always)]
     fn ranks(&self) -> ViewMut<'_, u32> {
         self.to.places
