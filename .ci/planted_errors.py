@@ -283,6 +283,8 @@ FAULT = re.compile(r"kernel `(\w+)`: ([a-z -]+?): (.*?) \(emulator seed ", re.DO
 HOST_READ = re.compile(r"the host reads element \d+ of an emulated buffer of \d+, which nothing")
 VIEW = re.compile(
     r"element -?\d+ of (shared_array!\[[^\]]*\]|.+?)(?=[:,]| of | lies | at | belongs | is to )")
+# A view that is refused before the launch.
+REFUSED = re.compile(r"`([\w.]+)` (?:has|starts at)")
 SOURCE = re.compile(r"\bat ((?:[\w.-]+/)*src/[\w/.-]+\.rs):(\d+):\d+")
 PANIC = re.compile(r"panicked at ([\w/.-]+\.rs:\d+):\d+:\n(.*)")
 
@@ -295,7 +297,7 @@ def detection(output):
     if match := FAULT.search(output):
         kernel, kind, rest = match.groups()
         said = f"{kind}: {kernel}"
-        if match := VIEW.search(rest):
+        if match := VIEW.search(rest) or REFUSED.match(rest):
             said += f", {re.sub(' from byte .*', '', match[1].replace('`', ''))}"
         return said, rest
     if HOST_READ.search(output):

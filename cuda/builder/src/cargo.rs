@@ -24,18 +24,18 @@ pub(crate) struct Job<'a> {
     pub(crate) target_dir: &'a Path,
 }
 
-/// A compiled crate's bitcode files, in the order in which they are to be linked.
+/// The bitcode files of a compiled crate, in linking order.
 pub(crate) struct Bitcode {
     /// The kernel crate's own.
     pub(crate) own: Vec<PathBuf>,
-    /// Those of the crates it uses, `core` among them.
+    /// Those of its dependencies, including `core`.
     pub(crate) others: Vec<PathBuf>,
 }
 
-/// Compiles the crate and what it uses, and unpacks the bitcode into `out`.
+/// Compiles the crate and its dependencies, and unpacks the bitcode into `out`.
 ///
-/// The crate is built as a library and never linked by rustc: the bitcode in the libraries is all
-/// that is needed. `-C no-prepopulate-passes` keeps it as rustc wrote it, so that the fix-ups and
+/// The crate is built as a library and never linked by rustc: only the bitcode in the libraries is
+/// used. `-C no-prepopulate-passes` keeps it as rustc wrote it, so that the fix-ups and
 /// the barrier count see the program before LLVM's optimizer does.
 pub(crate) fn compile(toolchain: &Toolchain, job: &Job<'_>, out: &Path) -> Result<Bitcode, Error> {
     let mut artifacts = artifacts(toolchain, job)?;
@@ -115,7 +115,7 @@ fn artifacts(toolchain: &Toolchain, job: &Job<'_>) -> Result<Vec<Artifact>, Erro
     Ok(artifacts)
 }
 
-/// The call of cargo that builds the crate for the device.
+/// The cargo command that builds the crate for the device.
 fn cargo(toolchain: &Toolchain, job: &Job<'_>) -> Command {
     let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut cargo = Command::new(&program);

@@ -1,4 +1,4 @@
-//! What building and running kernels needs, and what of it is on this machine.
+//! The requirements for building and running kernels, and whether this machine meets them.
 
 use std::fmt;
 use std::path::Path;
@@ -7,23 +7,23 @@ use crate::driver;
 use crate::process::run;
 use crate::toolchain::{RUSTC_VERSION, Search};
 
-/// One thing that was looked for.
+/// One requirement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// What it is, such as `LLVM's tools`.
     pub what: String,
-    /// Whether kernels can't be built without it.
+    /// Whether building kernels requires it.
     pub needed: bool,
-    /// Whether it is there.
+    /// Whether it was found.
     pub state: State,
 }
 
-/// Whether something is there.
+/// Whether a requirement is met.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It is there: its version and its place.
+    /// Found: its version and path.
     Present(String),
-    /// It is not there, or not usable.
+    /// Not found, or unusable.
     Missing {
         /// What was found instead.
         why: String,
@@ -42,7 +42,7 @@ pub fn examine(search: &Search, ptxas: Option<&Path>) -> Vec<Finding> {
     findings
 }
 
-/// Whether kernels can be built: nothing that is needed is missing.
+/// Whether kernels can be built: every requirement for that is met.
 #[must_use]
 pub fn can_build(findings: &[Finding]) -> bool {
     findings
@@ -72,7 +72,7 @@ impl Finding {
     }
 }
 
-/// `ok`, or `missing` with a second line that says what to do.
+/// `ok`, or `missing` and a second line with the remedy.
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = &self.what;
@@ -130,7 +130,7 @@ fn toolchain(search: &Search) -> [Finding; 3] {
     ]
 }
 
-/// NVIDIA's assembler, which says what registers kernels need.
+/// NVIDIA's assembler, which reports the registers of each kernel.
 fn assembler(ptxas: Option<&Path>) -> Finding {
     let mend = "pip install nvidia-cuda-nvcc, and name its ptxas in TRAZAR_PTXAS";
     let found = match ptxas {
@@ -150,7 +150,7 @@ fn assembler(ptxas: Option<&Path>) -> Finding {
     Finding::new("ptxas", false, found, mend)
 }
 
-/// The driver, and the GPUs that it knows.
+/// The driver, and the GPUs that it reports.
 fn gpus() -> Vec<Finding> {
     let mend = "install NVIDIA's driver where kernels are to run on a GPU; the emulator needs none";
     let driver = match driver::examine() {

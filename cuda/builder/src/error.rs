@@ -43,7 +43,7 @@ pub enum Error {
         /// What it wrote to its standard error.
         stderr: String,
     },
-    /// The crate, or one that it uses, does not compile for the device.
+    /// The crate or a dependency does not compile for the device.
     #[error("{} does not compile for the device:\n{stderr}{}", crate_dir.display(), note(*hint))]
     Compile {
         /// The kernel crate.
@@ -97,7 +97,7 @@ impl Error {
     }
 }
 
-/// The compiler's messages that say too little, and what to do about them.
+/// Unclear compiler messages, with hints.
 const HINTS: [(&[&str], &str); 2] = [
     (
         &[

@@ -1,4 +1,4 @@
-//! What rustc can't say about device code, said in the IR before LLVM optimises it.
+//! Fix-ups of the IR before LLVM optimises it: properties of device code that rustc can't express.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
@@ -50,7 +50,7 @@ pub(crate) fn apply(ir: &str, kernels: &[KernelRecord]) -> Result<String, Error>
     Ok(out)
 }
 
-/// Has a kernel's large structs read where they are, in the parameter space.
+/// Makes kernels read large structs directly from the parameter space.
 ///
 /// rustc passes a struct of 8-byte alignment as an array of 64-bit integers, which the kernel
 /// stores into a local array: `define ptx_kernel void @k([9 x i64] %0)`, `store [9 x i64] %0, ptr
@@ -59,7 +59,7 @@ pub(crate) fn apply(ir: &str, kernels: &[KernelRecord]) -> Result<String, Error>
 /// divides that into one load per field that is used. Views alone, two integers, stay as they are.
 #[derive(Default)]
 struct StructParams {
-    /// Those of the current function: the name, and the number of integers.
+    /// The struct parameters of the current function: name, and number of integers.
     params: Vec<(String, u64)>,
 }
 

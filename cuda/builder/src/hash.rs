@@ -10,11 +10,11 @@ use crate::error::Context as _;
 use crate::{Error, Header};
 
 /// Files that exist for the host alone: a change in them can't change the PTX.
-const HOST_ONLY: [&str; 3] = ["launch.rs", "backend/host", "emulator"];
+const HOST_ONLY: [&str; 4] = ["launch.rs", "lengths.rs", "backend/host", "emulator"];
 
 /// The builder's own sources that shape the PTX: code in LLVM IR, the compiler's flags, the
 /// fix-ups, the passes, the names, the header. (None of its other sources can change the PTX: they
-/// find and run tools, and read and check their output.)
+/// find and run tools, and read and check the output.)
 const BUILDER: [(&str, &str); 6] = [
     ("device.ll", include_str!("device.ll")),
     ("cargo.rs", include_str!("cargo.rs")),

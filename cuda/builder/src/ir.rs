@@ -1,5 +1,5 @@
-//! Reading LLVM's intermediate representation (IR) as text, as far as the fix-ups and the barrier
-//! count need it.
+//! A partial reader of LLVM's intermediate representation (IR) as text, for the fix-ups and the
+//! barrier count.
 //!
 //! The text form is enough because the fix-ups are few and local, and it needs no bindings to
 //! LLVM's libraries, which would tie the builder to one LLVM. Names of globals and functions start
@@ -142,13 +142,13 @@ pub(crate) fn defined_name(line: &str) -> Option<&str> {
     Some(name_at(&line[from + 1..]).0)
 }
 
-/// Who calls whom, and how often: one entry per call in the text.
+/// The call graph: one entry per call in the text.
 #[derive(Debug, Default)]
 pub(crate) struct CallGraph {
     calls: HashMap<String, Vec<String>>,
 }
 
-/// Functions call each other in a circle.
+/// Recursion: functions that call each other in a circle.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Recursion(pub(crate) String);
 
@@ -172,8 +172,7 @@ impl CallGraph {
         graph
     }
 
-    /// How many block barriers one run through `function` would meet if each call in the text ran
-    /// once.
+    /// The number of block barriers in one run of `function` if each call in the text runs once.
     pub(crate) fn barriers(&self, function: &str) -> Result<u32, Recursion> {
         self.count(function, &mut BTreeMap::new())
     }

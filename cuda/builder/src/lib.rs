@@ -117,8 +117,7 @@ pub struct Kernel {
     pub barriers: u32,
     /// Whether it uses dynamic shared memory, of which each launch gives the size.
     pub uses_dynamic_shared: bool,
-    /// What it needs on each GPU that it was assembled for; empty where NVIDIA's assembler is not
-    /// installed.
+    /// Its resources on each GPU that it was assembled for; empty without NVIDIA's assembler.
     pub resources: Vec<Resources>,
 }
 
@@ -203,7 +202,7 @@ impl CudaBuilder {
         self
     }
 
-    /// The GPUs to assemble the kernels for, where NVIDIA's assembler is there, in the place of
+    /// The GPUs to assemble the kernels for, if NVIDIA's assembler is installed, instead of
     /// [`ptxas::TARGETS`]. Those older than the PTX's [architecture](Self::arch) are left out.
     #[must_use]
     pub fn assemble_for(mut self, archs: impl IntoIterator<Item = Arch>) -> Self {

@@ -1,4 +1,4 @@
-//! What the builder refuses.
+//! The rules for kernels, and the check of them.
 
 use std::fmt;
 
@@ -56,7 +56,7 @@ pub enum Rule {
     Panics {
         /// Where in the source. Empty if the compiled code does not say.
         at: Vec<SourcePlace>,
-        /// The functions that it reaches, of which one panics.
+        /// The functions that it reaches, one of which panics.
         through: Vec<String>,
     },
     /// The kernel calls a function that has no body on the device.
@@ -64,11 +64,11 @@ pub enum Rule {
         /// The function.
         callee: String,
     },
-    /// The kernel has another number of barriers than its source asks for.
+    /// The number of barriers in the kernel differs from that in its source.
     Barriers {
-        /// What the source asks for.
+        /// Barriers in the source.
         expected: u32,
-        /// What is in the PTX.
+        /// Barriers in the PTX.
         found: u32,
     },
     /// Functions of the kernel call each other in a circle.
@@ -83,7 +83,7 @@ pub enum Rule {
         /// Its size per thread.
         bytes: u32,
     },
-    /// The kernel's registers don't suffice on a GPU.
+    /// The kernel spills registers on a GPU.
     Spills {
         /// The GPU, such as `sm_90`.
         target: String,

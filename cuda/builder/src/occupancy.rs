@@ -1,4 +1,5 @@
-//! How many blocks of a kernel a multiprocessor holds at once, from what the kernel needs.
+//! Occupancy: the number of blocks of a kernel that are resident on a multiprocessor at once, from
+//! the kernel's resources.
 //!
 //! The limits and the granularities are those of NVIDIA's occupancy calculator, the header
 //! `cuda_occupancy.h` of the CUDA Toolkit 13. It assumes, as the driver does by default, that
@@ -17,20 +18,20 @@ const PARTITIONS: u32 = 4;
 /// A warp's registers are allocated in multiples of this number.
 const REGISTER_UNIT: u32 = 256;
 
-/// How much of a multiprocessor the blocks of a kernel fill.
+/// The occupancy of a multiprocessor by the blocks of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Occupancy {
     /// Blocks that are resident at once; 0 if the multiprocessor has not enough for one.
     pub blocks: u32,
     /// Their warps.
     pub warps: u32,
-    /// Warps that can be resident at most, whatever the kernel.
+    /// The most resident warps of any kernel.
     pub most_warps: u32,
-    /// What allows no further block.
+    /// The resource that limits the number of blocks.
     pub limits: Vec<Limit>,
 }
 
-/// What of a multiprocessor is used up.
+/// The limiting resource of a multiprocessor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// Registers.
@@ -43,7 +44,7 @@ pub enum Limit {
     Blocks,
 }
 
-/// What a multiprocessor has.
+/// The resources of a multiprocessor.
 struct Multiprocessor {
     threads: u32,
     blocks: u32,
@@ -56,7 +57,7 @@ struct Multiprocessor {
 }
 
 impl Multiprocessor {
-    /// That of an architecture, if it is known here.
+    /// Those of an architecture, if they are known here.
     fn of(arch: Arch) -> Option<Self> {
         let (threads, blocks, shared) = match arch.0 {
             75 => (1024, 16, 64),

@@ -1,4 +1,4 @@
-//! Reading PTX: its kernels, what they call, and what their code contains.
+//! A reader of PTX: its kernels, the functions that they call, and the contents of their code.
 
 use std::collections::HashMap;
 

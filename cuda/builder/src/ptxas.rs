@@ -1,4 +1,4 @@
-//! Asks NVIDIA's assembler, where it is installed, what a kernel needs on each GPU.
+//! The resources of kernels on each GPU, from NVIDIA's assembler where it is installed.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -13,7 +13,7 @@ use crate::{Arch, Error, Occupancy};
 /// Hopper, Blackwell.
 pub const TARGETS: [Arch; 4] = [Arch(75), Arch(80), Arch(90), Arch(120)];
 
-/// What a kernel needs on one GPU, per thread unless said otherwise.
+/// The resources of a kernel on one GPU, per thread unless stated otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
     /// The GPU, such as `sm_90`.
@@ -55,11 +55,12 @@ impl Resources {
     }
 }
 
-/// What the assembler reports on the functions of a PTX, kernels and others, by their names.
+/// The assembler's report on the functions of a PTX, kernels and others, by name.
 pub(crate) struct Report(BTreeMap<String, Resources>);
 
 impl Report {
-    /// What a kernel needs that calls `functions`, directly or not. They may have it among them.
+    /// The resources of a kernel that calls `functions`, directly or not; these may include the
+    /// kernel itself.
     pub(crate) fn of<'a>(
         &self,
         kernel: &str,
@@ -75,7 +76,7 @@ impl Report {
     }
 }
 
-/// Assembles `ptx` for `target` and returns what its functions need.
+/// Assembles `ptx` for `target` and returns the resources of its functions.
 pub(crate) fn assemble(ptxas: &Path, ptx: &Path, target: Arch) -> Result<Report, Error> {
     let output = ptx.with_extension(format!("{target}.cubin"));
     let mut command = Command::new(ptxas);

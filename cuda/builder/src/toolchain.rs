@@ -170,8 +170,7 @@ impl Search {
     }
 }
 
-/// A compiler, and what of a device toolchain is there with it. Each part is that, or why it is
-/// missing.
+/// A compiler, and the parts of a device toolchain found with it; for a missing part, the reason.
 pub(crate) struct Candidate {
     /// Where it was looked for.
     pub(crate) name: String,
@@ -208,14 +207,14 @@ impl Candidate {
         }
     }
 
-    /// How many of its parts are there.
+    /// The number of parts found.
     pub(crate) fn parts(&self) -> usize {
         usize::from(self.compiler.is_ok())
             + usize::from(self.source.is_ok())
             + usize::from(self.llvm.is_ok())
     }
 
-    /// The toolchain, or why it is none.
+    /// The toolchain, or why it is incomplete.
     fn toolchain(&self) -> Result<Toolchain, String> {
         let compiler = self.compiler.clone()?;
         self.source.clone()?;

@@ -14,7 +14,7 @@ pub(crate) struct Param {
     pub(crate) ty: Type,
 }
 
-/// Checks a parameter's form and, as far as the text shows it, its type.
+/// Checks the form of a parameter, and its type as far as the text shows it.
 fn param(arg: &FnArg) -> Result<Param> {
     let FnArg::Typed(typed) = arg else {
         return Err(Error::new_spanned(arg, "a kernel is a free function"));
@@ -102,12 +102,20 @@ pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenS
         }
     }
 
+    for stated in &options.lengths {
+        let name = &stated.parameter;
+        if !params.iter().any(|param| param.name == *name) {
+            let message = "`len` names the kernel's parameters";
+            return Err(Error::new_spanned(name, message));
+        }
+    }
+
     let device = device(&function, &options, block, &params);
-    let host = launcher::host(&function, &options, block, &params);
+    let host = launcher::host(&function, &options, block, &params)?;
     Ok(quote! { #device #host })
 }
 
-/// The PTX entry, and what the builder must know about it.
+/// The PTX entry, and the record for the builder.
 fn device(
     function: &ItemFn,
     options: &Options,
@@ -143,7 +151,7 @@ fn device(
     }
 }
 
-/// What the builder reads: a static
+/// The record that the builder reads: a static
 /// `name=scan;at=src/scan.rs:12:15;min_blocks=2;barriers=3;f64;block=0256,0001,0001`.
 fn record(name: &Ident, options: &Options, block: &BlockExtents) -> TokenStream {
     let mut head = format!("name={name};");

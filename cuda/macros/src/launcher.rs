@@ -2,9 +2,10 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
-use syn::{Attribute, Ident, ItemFn, LitStr};
+use syn::{Attribute, Ident, ItemFn, LitStr, Result};
 
 use crate::kernel::Param;
+use crate::lengths::{self, View};
 use crate::options::{BlockExtents, Options};
 use crate::text::type_text;
 
@@ -14,7 +15,7 @@ pub(crate) fn host(
     options: &Options,
     block: &BlockExtents,
     params: &[Param],
-) -> TokenStream {
+) -> Result<TokenStream> {
     let ItemFn {
         attrs,
         vis,
@@ -35,8 +36,9 @@ pub(crate) fn host(
     let module_doc = format!("Launching the kernel `{name}`.");
     let spec = spec(name, options, block, params);
     let check = check(options, params);
+    let check_views = check_views(options, params)?;
     let launchers = launchers(name, block, params);
-    quote! {
+    Ok(quote! {
         #(#attrs)*
         #[cfg(not(target_arch = "nvptx64"))]
         #[allow(clippy::too_many_arguments)]
@@ -61,9 +63,11 @@ pub(crate) fn host(
 
             #check
 
+            #check_views
+
             #launchers
         }
-    }
+    })
 }
 
 /// The static that describes the kernel.
@@ -76,6 +80,11 @@ fn spec(name: &Ident, options: &Options, block: &BlockExtents, params: &[Param])
     let [x, y, z] = block.xyz();
     let cooperative = options.cooperative;
     let zero_at_exit = options.zero_at_exit.iter().map(|path| path.text());
+    let check_views = if options.lengths.is_empty() {
+        quote!(::core::option::Option::None)
+    } else {
+        quote!(::core::option::Option::Some(check_views))
+    };
     quote! {
         /// The kernel's name, block and parameters.
         pub static SPEC: #launcher::KernelSpec = #launcher::KernelSpec {
@@ -94,11 +103,12 @@ fn spec(name: &Ident, options: &Options, block: &BlockExtents, params: &[Param])
             cooperative: #cooperative,
             zero_at_exit: &[#(#zero_at_exit),*],
             entry: ::core::option::Option::Some(entry),
+            check_views: #check_views,
         };
     }
 }
 
-/// What the compiler is to check: the parameters' types, and what `zero_at_exit` names.
+/// Checks by the compiler: the types of the parameters, and of the views in `zero_at_exit`.
 fn check(options: &Options, params: &[Param]) -> TokenStream {
     let names = params.iter().map(|param| &param.name);
     let types: Vec<_> = params.iter().map(|param| &param.ty).collect();
@@ -120,6 +130,45 @@ fn check(options: &Options, params: &[Param]) -> TokenStream {
     }
 }
 
+/// The function that compares views with the lengths in `len(...)`.
+fn check_views(options: &Options, params: &[Param]) -> Result<TokenStream> {
+    if options.lengths.is_empty() {
+        return Ok(TokenStream::new());
+    }
+    let launcher = quote! { ::cuda_std::launch };
+    let [args, config] = ["args", "config"].map(|ident| Ident::new(ident, Span::mixed_site()));
+    let reads = params
+        .iter()
+        .enumerate()
+        .map(|(i, Param { name, ty, .. })| {
+            quote! {
+                // SAFETY: the caller hands one pointer per parameter, each to a value of its type.
+                let #name = unsafe { (*#args.add(#i)).cast::<#ty>().read() };
+            }
+        });
+    let checks = options.lengths.iter().map(|stated| {
+        let name = &stated.parameter;
+        let param = params.iter().find(|param| param.name == *name);
+        let is_view = param.is_some_and(|param| View::of(&param.ty).is_some());
+        let text = LitStr::new(&name.to_string(), name.span());
+        lengths::compare(&quote!(#name), &text, is_view, &stated.value, &quote!(1))
+    });
+    let checks = checks.collect::<Result<Vec<_>>>()?;
+    Ok(quote! {
+        /// Compares the views among the arguments with the lengths that the kernel states.
+        #[allow(unused_variables)]
+        unsafe fn check_views(
+            #args: *const *const ::core::ffi::c_void,
+            #config: #launcher::LaunchConfig,
+        ) -> ::core::result::Result<(), ::cuda_std::lengths::ViewProblem> {
+            let grid = #config.grid;
+            #(#reads)*
+            #(#checks)*
+            ::core::result::Result::Ok(())
+        }
+    })
+}
+
 /// The functions that launch the kernel.
 fn launchers(name: &Ident, block: &BlockExtents, params: &[Param]) -> TokenStream {
     let launcher = quote! { ::cuda_std::launch };
@@ -137,8 +186,7 @@ fn launchers(name: &Ident, block: &BlockExtents, params: &[Param]) -> TokenStrea
         format!("Starts the kernel [`{name}`](fn@super::{name}) on a grid of `grid` blocks.");
     let launch_threads = block.is_one_dimensional().then(|| {
         quote! {
-            /// [`launch`] with the number of blocks that have `threads` threads, the last block
-            /// perhaps more than it needs.
+            /// [`launch`] with the smallest number of blocks that have at least `threads` threads.
             ///
             /// For no threads, nothing is launched. A number of blocks that a grid can't have is
             /// refused by the launcher.

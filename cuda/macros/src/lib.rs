@@ -2,6 +2,7 @@
 
 mod kernel;
 mod launcher;
+mod lengths;
 mod options;
 mod param;
 mod pod;
@@ -23,9 +24,13 @@ use proc_macro::TokenStream;
 /// - `cooperative`: all blocks of the grid are resident at once, so that they may wait for each
 ///   other, as they do at a barrier of the whole grid. A grid with more blocks than the device
 ///   holds is refused, by the driver and by the emulator;
-/// - `f64`: the kernel means to use double precision; otherwise the builder refuses it;
+/// - `f64`: the kernel uses double precision intentionally; otherwise the builder refuses it;
 /// - `zero_at_exit(locks, problem.counts)`: the kernel leaves these views zero, as locks that are
-///   given back; each is a parameter or a field of one. The emulator checks it.
+///   given back; each is a parameter or a field of one. The emulator checks it;
+/// - `len(sums = n, matrix = extents)`: the minimum length of a parameter that is a view; the sizes
+///   of a struct that states lengths (`#[derive(KernelParam)]`). The
+///   expressions may use the parameters and `grid`, the launch's grid. Launchers refuse a launch
+///   with shorter or misaligned views.
 ///
 /// The function is `unsafe`, returns nothing, has no generic parameters, and takes what
 /// `cuda_std::KernelParam` says: numbers, views, and structs of them.
@@ -34,8 +39,8 @@ use proc_macro::TokenStream;
 /// is a module of the same name with
 /// - `SPEC: KernelSpec`, the kernel's name, block and parameters;
 /// - `launch(on, grid, arguments...)`, which starts it on a `Launcher`;
-/// - `launch_threads(on, threads, arguments...)`, for a block with an extent along x alone: the
-///   grid is that of a number of threads;
+/// - `launch_threads(on, threads, arguments...)`, for a one-dimensional block: the grid has at
+///   least that number of threads;
 /// - `launch_with_shared(on, grid, dynamic_shared, arguments...)`.
 #[proc_macro_attribute]
 pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
@@ -60,7 +65,12 @@ pub fn derive_pod(item: TokenStream) -> TokenStream {
 /// The struct has named fields, each a `KernelParam`: numbers, views, plain data, and other types
 /// with this derive. It may have lifetimes and type parameters, with the bounds that its fields
 /// need (`T: Pod` for a `View<'a, T>`).
-#[proc_macro_derive(KernelParam)]
+///
+/// `#[len(...)]` on a field states its length, in terms of `sizes`, a value of the type in
+/// `#[lengths(Sizes, buffers = Buffers)]` on the struct. From these lengths follow a struct of
+/// buffers, their allocation, the views of them, and the check of a launch: `cuda_std::lengths` has
+/// the details.
+#[proc_macro_derive(KernelParam, attributes(lengths, len))]
 pub fn derive_kernel_param(item: TokenStream) -> TokenStream {
     param::expand(item.into())
         .unwrap_or_else(syn::Error::into_compile_error)

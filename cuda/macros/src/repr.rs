@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use syn::{DeriveInput, Result};
 
-/// What `#[repr(...)]` says of a type, as far as the macros ask.
+/// The parts of a type's `#[repr(...)]` that the macros use.
 #[derive(Default)]
 pub(crate) struct Repr {
     pub(crate) c: bool,

@@ -1,35 +1,13 @@
 //! Exclusive prefix sums.
 
 use cuda_std::{View, ViewMut};
-use trazar_kernels::primitives::scan::{self, ScanState};
+use trazar_kernels::primitives::scan;
 
-use super::{Gpu, GpuBuffer};
+use super::{Gpu, GpuBuffer, OnGpu};
 use crate::error::{Error, Result};
 
-/// The arrays of a [`ScanState`]: 8 bytes for every 6144 elements.
-#[derive(Debug)]
-pub(crate) struct ScanBuffers<G: Gpu> {
-    status: G::Buffer<u64>,
-    ticket: G::Buffer<u32>,
-}
-
-impl<G: Gpu> ScanBuffers<G> {
-    /// For scans of `n` elements.
-    pub(crate) fn new(gpu: &G, n: u32) -> Result<Self> {
-        Ok(Self {
-            status: gpu.alloc(scan::status_len(n) as usize)?,
-            ticket: gpu.alloc(1)?,
-        })
-    }
-
-    /// The arrays, for kernels.
-    pub(crate) fn state(&mut self) -> ScanState<'_> {
-        ScanState {
-            status: self.status.view_mut(),
-            ticket: self.ticket.view_mut(),
-        }
-    }
-}
+/// The arrays of a [`ScanState`](scan::ScanState): 8 bytes for every 6144 elements.
+pub(crate) type ScanBuffers<G> = scan::ScanBuffers<OnGpu<G>>;
 
 /// Scans arrays of one length, and holds the arrays that the scan needs.
 #[derive(Debug)]
@@ -49,7 +27,7 @@ impl<G: Gpu> Scanner<G> {
         Ok(Self {
             gpu: gpu.clone(),
             n,
-            buffers: ScanBuffers::new(gpu, n)?,
+            buffers: ScanBuffers::alloc(&OnGpu(gpu.clone()), &n)?,
             // A scan of no elements launches no kernel that would write the total.
             total: if n == 0 {
                 // planted: scan-nothing
@@ -103,10 +81,10 @@ impl<G: Gpu> Scanner<G> {
         }
         let on = &self.gpu.launcher();
         let blocks = scan::blocks(n, self.gpu.multiprocessors());
-        let state = self.buffers.state();
+        let state = self.buffers.views();
         let total = self.total.view_mut();
-        // SAFETY: the state and the total have the lengths that the kernels ask for, and belong to
-        // this queue. The caller vouches for input and output.
+        // SAFETY: the state and the total belong to this queue. The caller vouches for input and
+        // output.
         unsafe {
             scan::scan_init::launch_threads(on, scan::status_len(n), state)?;
             scan::scan_exclusive::launch(on, blocks, input, output, total, state, n)

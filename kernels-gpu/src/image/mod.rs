@@ -14,7 +14,8 @@ pub const fn row_words(width: u32) -> u32 {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, KernelParam)]
 pub struct BitImage<'a> {
-    /// The rows' words, `row_words * height`. Bits past the width are 0.
+    /// The rows' words. Bits past the width are 0.
+    #[len(self.row_words * self.height)]
     pub words: View<'a, u64>,
     /// Pixels per row.
     pub width: u32,
@@ -37,7 +38,8 @@ impl BitImage<'_> {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, KernelParam)]
 pub struct ByteImage<'a> {
-    /// The pixels' values, `pitch * (height - 1) + width`.
+    /// The pixels' values.
+    #[len(self.pitch * self.rows_above_last() + self.width)]
     pub values: View<'a, u8>,
     /// Pixels per row.
     pub width: u32,
@@ -47,4 +49,12 @@ pub struct ByteImage<'a> {
     pub pitch: u32,
     /// The largest value of background, 0 to 255.
     pub threshold: u32,
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl ByteImage<'_> {
+    /// Rows but the last, which may be shorter than the pitch.
+    fn rows_above_last(&self) -> u32 {
+        self.height.saturating_sub(1)
+    }
 }

@@ -33,7 +33,7 @@ pub const fn threads(width: u32, height: u32) -> u64 {
 ///
 /// `bits` has `4 * row_words(width) * height` elements, and nothing else uses it meanwhile. The
 /// launch has [`threads`] threads.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, len(image = ()))]
 pub unsafe fn pack_bytes(image: ByteImage<'_>, bits: ViewMut<'_, u16>) {
     pack_rows(image, image.height, |y| (y, image.width), bits);
 }
@@ -47,7 +47,7 @@ pub unsafe fn pack_bytes(image: ByteImage<'_>, bits: ViewMut<'_, u16>) {
 /// `image_rows` is not 0 and divides `images.height`. There are less than 2³² `rows`; `bits` has
 /// `4 * row_words(width) * rows` elements, and nothing else uses it meanwhile. The launch has
 /// [`threads`]`(width, rows)` threads.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, len(images = ()))]
 pub unsafe fn pack_images(images: ByteImage<'_>, image_rows: u32, bits: ViewMut<'_, u16>) {
     let rows = images.height + quotient(images.height, image_rows);
     let source = |y: u32| {

@@ -82,7 +82,7 @@ impl Pixel {
 ///
 /// `parents` has one element per pixel, `scan` is for the [`chunks`](super::number::chunks) of the
 /// image, and nothing else uses them meanwhile. The launch has [`threads`] threads.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, len(image = (), parents = image.width * image.height))]
 pub unsafe fn direct_start(image: BitImage<'_>, parents: ViewMut<'_, u32>, scan: ScanState<'_>) {
     // The status has at most 2²⁶ elements. In grids of more than 2³² threads, indices wrap around
     // and write the same values again.
@@ -100,7 +100,7 @@ pub unsafe fn direct_start(image: BitImage<'_>, parents: ViewMut<'_, u32>, scan:
 /// # Safety
 ///
 /// As for [`direct_start`](fn@direct_start), which has run.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, len(image = (), parents = image.width * image.height))]
 pub unsafe fn direct_join(
     image: BitImage<'_>,
     parents: ViewMut<'_, u32>,
@@ -138,7 +138,14 @@ pub unsafe fn direct_join(
 ///
 /// As for [`direct_join`](fn@direct_join), which has run. `roots` has the image's words as halves
 /// of 32 bits, `2 * row_words * height` elements; nothing else uses it meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(
+    block = BLOCK,
+    len(
+        image = (),
+        parents = image.width * image.height,
+        roots = 2 * image.row_words * image.height,
+    ),
+)]
 pub unsafe fn direct_flatten(
     image: BitImage<'_>,
     parents: ViewMut<'_, u32>,
@@ -170,7 +177,14 @@ pub unsafe fn direct_flatten(
 ///
 /// `image` and `parents` are those of [`direct_flatten`](fn@direct_flatten), which has run.
 /// `numbering` is of the roots that it found. The launch has [`threads`] threads.
-#[kernel(block = BLOCK)]
+#[kernel(
+    block = BLOCK,
+    len(
+        image = (),
+        parents = image.width * image.height,
+        numbering = image.row_words * image.height,
+    ),
+)]
 pub unsafe fn direct_write(
     image: BitImage<'_>,
     parents: ViewMut<'_, u32>,

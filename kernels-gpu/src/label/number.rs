@@ -35,15 +35,19 @@ pub const fn status_len(words: u32) -> u32 {
     scan::status_len(chunks(words))
 }
 
-/// The number of each root.
+/// The number of each root. The sizes are the number of words.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, KernelParam)]
+#[lengths(u32)]
 pub struct Numbering<'a> {
     /// The roots: 1 bit per pixel, rows padded to words.
+    #[len(*sizes)]
     pub roots: View<'a, u64>,
     /// Per word: the number of roots before it in its chunk.
+    #[len(*sizes)]
     pub in_chunk: View<'a, u16>,
     /// Per chunk: the number of roots before it.
+    #[len(chunks(*sizes))]
     pub chunks: View<'a, u32>,
     /// Pixels per row of the image.
     pub width: u32,
@@ -65,13 +69,17 @@ impl Numbering<'_> {
     }
 }
 
-/// The counts of a kernel that counts bits: components' roots, or runs' first pixels.
+/// The counts of a kernel that counts bits: components' roots, or runs' first pixels. The sizes are
+/// the number of words.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, KernelParam)]
+#[lengths(u32, buffers = BitCountBuffers)]
 pub struct BitCounts<'a> {
     /// Per word: the number of bits before it in its chunk.
+    #[len(*sizes)]
     pub in_chunk: ViewMut<'a, u16>,
     /// Per chunk: the number of its bits.
+    #[len(chunks(*sizes))]
     pub chunks: ViewMut<'a, u32>,
 }
 
@@ -97,7 +105,7 @@ impl BitCounts<'_> {
 ///
 /// `roots` has `words` elements, and `counts` the lengths for them. Nothing else uses `counts`
 /// meanwhile. The launch has `words` threads.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, len(roots = words, counts = words))]
 pub unsafe fn count_roots(roots: View<'_, u64>, counts: BitCounts<'_>, words: u32) {
     let word = thread::index_1d();
     // planted: count-return

@@ -27,13 +27,16 @@ pub const fn threads(labels: u32) -> u64 {
     labels.div_ceil(GROUP) as u64
 }
 
-/// The components of a band that start above it in the image.
+/// The components of a band that start above it in the image. The sizes are their number.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, KernelParam)]
+#[lengths(usize)]
 pub struct Absorbed<'a> {
     /// Their numbers in the band, in ascending order.
+    #[len(*sizes)]
     pub own: View<'a, u32>,
-    /// Their numbers in the image; as long as `own`.
+    /// Their numbers in the image.
+    #[len(*sizes)]
     pub numbers: View<'a, u32>,
 }
 
@@ -45,7 +48,7 @@ pub struct Absorbed<'a> {
 ///
 /// `absorbed` is as its fields say, and `table` has one element more than the band has components.
 /// Nothing else uses `table` meanwhile. The launch has one thread per element of `table`.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, len(absorbed = absorbed.own.len()))]
 pub unsafe fn renumber_table(absorbed: Absorbed<'_>, before: u32, table: ViewMut<'_, u32>) {
     let own = thread::index_1d();
     // planted: renumber-table-end

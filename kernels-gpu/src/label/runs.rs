@@ -25,7 +25,7 @@ use crate::primitives::scan::ScanState;
 ///
 /// `counts` has the lengths for the image's words, and `scan` is for its chunks; nothing else uses
 /// them meanwhile. The launch has one thread per word of the image.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, len(image = (), counts = image.row_words * image.height))]
 pub unsafe fn count_runs(image: BitImage<'_>, counts: BitCounts<'_>, scan: ScanState<'_>) {
     let word = thread::index_1d();
     scan.make_ready(word);
@@ -48,7 +48,10 @@ pub unsafe fn count_runs(image: BitImage<'_>, counts: BitCounts<'_>, scan: ScanS
 /// [`count_runs`](fn@count_runs), and `chunks` the exclusive prefix sums of its chunks' counts.
 /// `of_runs` has one element per run, and nothing else uses it meanwhile. The launch has one thread
 /// per word of the image.
-#[kernel(block = BLOCK)]
+#[kernel(
+    block = BLOCK,
+    len(image = (), labels = image.width * image.height, in_chunk = image.row_words * image.height),
+)]
 pub unsafe fn run_labels(
     image: BitImage<'_>,
     labels: View<'_, u32>,

@@ -27,23 +27,33 @@ pub const fn threads(row_words: u32, height: u32) -> u64 {
     row_words as u64 * height.div_ceil(STRIP) as u64
 }
 
-/// The measures of all components: element `i` of each array is that of component `i + 1`.
+/// The measures of all components: element `i` of each array is that of component `i + 1`. The
+/// sizes are the number of components.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, KernelParam)]
+#[lengths(u32, buffers = MeasureBuffers)]
 pub struct ComponentMeasures<'a> {
-    /// Number of pixels. Starts as 0.
+    /// Number of pixels.
+    #[len(*sizes, zeroed)]
     pub area: ViewMut<'a, u64>,
-    /// Sum of the pixels' columns. Starts as 0.
+    /// Sum of the pixels' columns.
+    #[len(*sizes, zeroed)]
     pub sum_x: ViewMut<'a, u64>,
-    /// Sum of the pixels' rows. Starts as 0.
+    /// Sum of the pixels' rows.
+    #[len(*sizes, zeroed)]
     pub sum_y: ViewMut<'a, u64>,
     /// Smallest column. Starts as `u32::MAX`.
+    #[len(*sizes)]
     pub min_x: ViewMut<'a, u32>,
     /// Smallest row. Starts as `u32::MAX`.
+    #[len(*sizes)]
     pub min_y: ViewMut<'a, u32>,
-    /// Largest column. Starts as 0.
+    /// Largest column.
+    // planted: measure-zero
+    #[len(*sizes, zeroed)]
     pub max_x: ViewMut<'a, u32>,
-    /// Largest row. Starts as 0.
+    /// Largest row.
+    #[len(*sizes, zeroed)]
     pub max_y: ViewMut<'a, u32>,
 }
 
@@ -110,7 +120,10 @@ impl Tally {
 /// `labels` has one element per pixel of `image`, none larger than the length of the arrays of
 /// `measures`, which have their start values. Nothing else uses `measures` meanwhile. The launch
 /// has [`threads`] threads.
-#[kernel(block = BLOCK)]
+#[kernel(
+    block = BLOCK,
+    len(image = (), labels = image.width * image.height, measures = measures.area.len() as u32),
+)]
 pub unsafe fn measure(
     image: BitImage<'_>,
     labels: View<'_, u32>,

@@ -3,13 +3,17 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
 
-/// A set of numbers, one bit each. A member's rank is its index among the members.
+/// A set of numbers, one bit each. A member's rank is its index among the members. The sizes are a
+/// number above all members.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
+#[lengths(u32)]
 pub struct RankedBits<'a> {
-    /// [`bit_words`] words.
+    /// The bits, the lowest number's first.
+    #[len(bit_words(*sizes))]
     pub bits: View<'a, u32>,
     /// The number of members before each word.
+    #[len(bit_words(*sizes))]
     pub ranks: View<'a, u32>,
 }
 

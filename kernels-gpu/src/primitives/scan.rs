@@ -95,13 +95,17 @@ pub const fn status_len(n: u32) -> u32 {
     tiles(n)
 }
 
-/// The state through which the blocks of a scan share the work and their tiles' sums.
+/// The state through which the blocks of a scan share the work and their tiles' sums. The sizes are
+/// the number of elements that are scanned.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, KernelParam)]
+#[lengths(u32, buffers = ScanBuffers)]
 pub struct ScanState<'a> {
-    /// The tiles' sums, once they are known: [`status_len`] elements for an array of `n`.
+    /// The tiles' sums, once they are known.
+    #[len(status_len(*sizes))]
     pub status: ViewMut<'a, u64>,
     /// One element: the next tile that a block takes.
+    #[len(1)]
     pub ticket: ViewMut<'a, u32>,
 }
 
@@ -147,7 +151,16 @@ pub unsafe fn scan_init(state: ScanState<'_>) {
 ///
 /// `input` and `output` have at least `n` elements and start at multiples of 16 bytes; `total` has
 /// one element. `state` is [ready](ScanState::make_ready). Nothing else uses the arrays meanwhile.
-#[kernel(block = BLOCK, min_blocks = 2)]
+#[kernel(
+    block = BLOCK,
+    min_blocks = 2,
+    len(
+        input = n,
+        output = n,
+        total = 1,
+        state = n,
+    ),
+)]
 pub unsafe fn scan_exclusive(
     input: View<'_, u32>,
     output: ViewMut<'_, u32>,

@@ -73,14 +73,28 @@ impl GridSize {
 #[derive(Clone, Copy, KernelParam)]
 pub struct RowGrid<'a> {
     /// By cell: the weight of the edge to the right, [`BLOCKED`] in the last column.
+    #[len(self.size.cells())]
     pub right: View<'a, u32>,
     /// By cell: the weight of the edge down, [`BLOCKED`] in the last row.
+    #[len(self.size.cells())]
     pub down: View<'a, u32>,
     /// By cell: the weight of the via to the next layer, [`BLOCKED`] on the last layer. Empty if
     /// there is one layer.
+    #[len(self.vias())]
     pub via: View<'a, u32>,
     /// The grid's size.
     pub size: GridSize,
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl RowGrid<'_> {
+    /// The number of cells that have a via's weight.
+    fn vias(&self) -> u32 {
+        match self.size.layers {
+            1 => 0,
+            _ => self.size.cells(),
+        }
+    }
 }
 
 /// The cells of a net's pins, one pin after the other.
@@ -89,10 +103,12 @@ pub struct RowGrid<'a> {
 pub struct Pins<'a> {
     /// The cells of all pins, by index in the grid.
     pub cells: View<'a, u32>,
-    /// By cell of a pin: the pin. As long as `cells`.
+    /// By cell of a pin: the pin.
+    #[len(self.cells.len())]
     pub owners: View<'a, u32>,
     /// By pin: where its cells begin. One more than there are pins; the last is the length of
     /// `cells`.
+    #[len(1)]
     pub firsts: View<'a, u32>,
 }
 

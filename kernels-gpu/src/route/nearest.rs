@@ -97,14 +97,17 @@ impl Best {
     }
 }
 
-/// The results of the blocks of [`nearest_find`](fn@nearest_find): in each view, one element per
-/// block of the launch.
+/// The results of the blocks of [`nearest_find`](fn@nearest_find). The sizes are the number of
+/// blocks.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
+#[lengths(u32, buffers = BlockBestBuffers)]
 pub struct BlockBests<'a> {
     /// The least distance; [`UNREACHED`] if there is none.
+    #[len(*sizes)]
     pub distances: ViewMut<'a, u64>,
     /// The index, among the pins' cells, of the cell at that distance; [`NONE`] if there is none.
+    #[len(*sizes)]
     pub indices: ViewMut<'a, u32>,
 }
 
@@ -116,6 +119,7 @@ pub struct Chosen<'a> {
     /// reached.
     pub found: ViewMut<'a, u32>,
     /// Its distance.
+    #[len(self.found.len())]
     pub costs: ViewMut<'a, u64>,
 }
 
@@ -125,7 +129,7 @@ pub struct Chosen<'a> {
 ///
 /// `distances` has one element per cell of the grid, `is_joined` one per pin, and `best` one per
 /// block. Nothing else uses `best` meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, len(pins = (), best = grid.x))]
 pub unsafe fn nearest_find(
     distances: View<'_, u64>,
     pins: Pins<'_>,
@@ -158,7 +162,7 @@ pub unsafe fn nearest_find(
 /// [`nearest_find`](fn@nearest_find) has run with this `best`, these `pins` and `is_joined`;
 /// `chosen` has more than `round` elements. The launch has one block. Nothing else uses `chosen`
 /// and `is_joined` meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, len(best = best.indices.len() as u32, pins = (), chosen = ()))]
 pub unsafe fn nearest_select(
     best: BlockBests<'_>,
     pins: Pins<'_>,

@@ -40,10 +40,13 @@ const SIDE: u32 = 32;
 #[derive(Clone, Copy, KernelParam)]
 pub struct DistanceMap<'a> {
     /// The grid.
+    #[len(())]
     pub grid: RowGrid<'a>,
     /// By cell: its distance from the tree, exactly.
+    #[len(self.grid.size.cells())]
     pub distances: View<'a, u64>,
     /// One bit per cell, from the lowest bit of a word on: whether the cell is on the tree.
+    #[len(crate::primitives::ranked_bits::bit_words(self.grid.size.cells()))]
     pub tree: View<'a, u32>,
 }
 
@@ -141,7 +144,7 @@ impl DistanceMap<'_> {
 ///
 /// `steps` has one element per cell. The launch has a thread for each cell. Nothing else uses
 /// `steps` meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, len(map = (), steps = map.grid.size.cells()))]
 pub unsafe fn steps_start(map: DistanceMap<'_>, steps: ViewMut<'_, u64>) {
     let cell = thread::index_1d();
     if cell < map.grid.size.cells() {
@@ -158,6 +161,7 @@ pub struct Paths<'a> {
     /// [`nearest_select`](fn@super::nearest::nearest_select).
     pub found: View<'a, u32>,
     /// By round: the end of its path in `cells`; 0 for round 0.
+    #[len(self.found.len())]
     pub ends: ViewMut<'a, u32>,
     /// The cells of all paths: at most as many as the grid has, and one more per round.
     pub cells: ViewMut<'a, u32>,
@@ -177,7 +181,7 @@ pub struct Paths<'a> {
 /// `steps` has one element per cell and is exact, or is empty and no edge is free. `round` is 1 or
 /// more; the views of `paths` by round have more than `round` elements; this kernel has run in all
 /// earlier rounds. The launch has one block. Nothing else uses `paths` meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, len(map = (), pins = (), paths = ()))]
 pub unsafe fn retrace_path(
     map: DistanceMap<'_>,
     steps: View<'_, u64>,
@@ -257,11 +261,13 @@ pub unsafe fn retrace_path(
 #[derive(Clone, Copy, KernelParam)]
 pub struct Joined<'a> {
     /// The net's pins.
+    #[len(())]
     pub pins: Pins<'a>,
     /// By round: the index among the pins' cells of a cell of the pin that was joined. In round 0,
     /// a cell of the first pin.
     pub found: View<'a, u32>,
     /// By round: the end of its path in `paths`; 0 for round 0.
+    #[len(self.found.len())]
     pub ends: View<'a, u32>,
     /// The cells of all paths.
     pub paths: View<'a, u32>,
@@ -304,7 +310,10 @@ impl Joined<'_> {
 ///
 /// `distances` has one element per cell of the grid, `tree` one per 32 cells. Nothing else uses
 /// these two meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(
+    block = BLOCK,
+    len(joined = (), tree = crate::primitives::ranked_bits::bit_words(distances.len() as u32)),
+)]
 pub unsafe fn join_tree(
     joined: Joined<'_>,
     distances: ViewMut<'_, u64>,

@@ -1,12 +1,12 @@
 //! The arrays in which both algorithms number components, and in which runs are counted.
 
 use cuda_std::View;
-use trazar_kernels::label::number::{self, BitCounts, Numbering};
+use trazar_kernels::label::number::{self, BitCountBuffers, BitCounts, Numbering};
 use trazar_kernels::label::tiles::layout::TileLayout;
 use trazar_kernels::primitives::scan::{self, ScanState};
 
 use crate::error::Result;
-use crate::gpu::{Gpu, GpuBuffer, ScanBuffers, read_first};
+use crate::gpu::{Gpu, GpuBuffer, OnGpu, ScanBuffers, read_first};
 
 /// The arrays in which both algorithms number components.
 #[derive(Debug)]
@@ -42,8 +42,7 @@ impl<G: Gpu> NumberingBuffers<G> {
 /// The arrays of [`BitCounts`], and the scan that replaces the counts by their prefix sums.
 #[derive(Debug)]
 pub(super) struct CountBuffers<G: Gpu> {
-    in_chunk: G::Buffer<u16>,
-    chunks: G::Buffer<u32>,
+    counts: BitCountBuffers<OnGpu<G>>,
     /// State shared by the scan's blocks.
     scan: ScanBuffers<G>,
     /// One element: the number of bits.
@@ -53,22 +52,17 @@ pub(super) struct CountBuffers<G: Gpu> {
 impl<G: Gpu> CountBuffers<G> {
     /// For an image of `words` words.
     pub(super) fn new(gpu: &G, words: u32) -> Result<Self> {
-        let chunks = number::chunks(words);
+        let memory = OnGpu(gpu.clone());
         Ok(Self {
-            in_chunk: gpu.alloc(words as usize)?,
-            chunks: gpu.alloc(chunks as usize)?,
-            scan: ScanBuffers::new(gpu, chunks)?,
+            counts: BitCountBuffers::alloc(&memory, &words)?,
+            scan: ScanBuffers::alloc(&memory, &number::chunks(words))?,
             total: gpu.alloc(1)?,
         })
     }
 
     /// The arrays of counts and the scan's state, for kernels to write.
     pub(super) fn views_mut(&mut self) -> (BitCounts<'_>, ScanState<'_>) {
-        let counts = BitCounts {
-            in_chunk: self.in_chunk.view_mut(),
-            chunks: self.chunks.view_mut(),
-        };
-        (counts, self.scan.state())
+        (self.counts.views(), self.scan.views())
     }
 
     /// Replaces the chunks' counts by their exclusive prefix sums, and writes the total.
@@ -76,10 +70,9 @@ impl<G: Gpu> CountBuffers<G> {
     /// # Safety
     /// A kernel launched on `gpu` before has made the scan's state ready, and no scan has followed.
     pub(super) unsafe fn scan_chunks(&mut self, gpu: &G) -> Result<()> {
-        let n = self.chunks.len() as u32;
-        let chunks = self.chunks.view_mut();
-        // SAFETY: the arrays have the lengths that the kernel asks for, and it may scan in place.
-        // The state is ready by the caller's promise.
+        let chunks = self.counts.chunks.view_mut();
+        let n = chunks.len() as u32;
+        // SAFETY: the kernel may scan in place. The state is ready by the caller's promise.
         unsafe {
             scan::scan_exclusive::launch(
                 &gpu.launcher(),
@@ -87,7 +80,7 @@ impl<G: Gpu> CountBuffers<G> {
                 chunks.as_view(),
                 chunks,
                 self.total.view_mut(),
-                self.scan.state(),
+                self.scan.views(),
                 n,
             )
         }
@@ -96,12 +89,12 @@ impl<G: Gpu> CountBuffers<G> {
     /// After the scan: per word, the number of bits before it in its chunk; and per chunk, the
     /// number of bits before it.
     pub(super) fn before(&self) -> (View<'_, u16>, View<'_, u32>) {
-        (self.in_chunk.view(), self.chunks.view())
+        (self.counts.in_chunk.view(), self.counts.chunks.view())
     }
 
     /// After the scan: per chunk, the number of bits before it, in the host's memory. Waits for it.
     pub(super) fn chunks_to_host(&self) -> Result<Vec<u32>> {
-        self.chunks.to_vec()
+        self.counts.chunks.to_vec()
     }
 
     /// After the scan: the number of bits. Waits for it.

@@ -2,45 +2,27 @@
 
 use cuda_std::View;
 use trazar_kernels::image::{BitImage, row_words};
-use trazar_kernels::label::statistics::{self, ComponentMeasures};
+use trazar_kernels::label::statistics;
 
 use super::DeviceLabeler;
 use super::bands::{Division, elements};
 use super::labels::DeviceLabels;
 use crate::error::{Error, Result};
-use crate::gpu::{Gpu, GpuBuffer};
+use crate::gpu::{Gpu, GpuBuffer, OnGpu};
 use crate::image::gpu::DeviceImage;
 use crate::label::Component;
 use crate::label::cpu::{Tally, sums_fit_64_bits};
 
-/// The arrays of [`ComponentMeasures`].
-pub(super) struct MeasureBuffers<G: Gpu> {
-    area: G::Buffer<u64>,
-    sum_x: G::Buffer<u64>,
-    sum_y: G::Buffer<u64>,
-    min_x: G::Buffer<u32>,
-    min_y: G::Buffer<u32>,
-    max_x: G::Buffer<u32>,
-    max_y: G::Buffer<u32>,
-}
+/// The arrays of [`ComponentMeasures`](statistics::ComponentMeasures).
+pub(super) struct MeasureBuffers<G: Gpu>(statistics::MeasureBuffers<OnGpu<G>>);
 
 impl<G: Gpu> MeasureBuffers<G> {
     /// Measures of `count` components, without any pixels yet.
     pub(super) fn new(gpu: &G, count: u32) -> Result<Self> {
-        let count = count as usize;
-        let mut buffers = Self {
-            area: gpu.alloc_zeroed::<u64>(count)?,
-            sum_x: gpu.alloc_zeroed::<u64>(count)?,
-            sum_y: gpu.alloc_zeroed::<u64>(count)?,
-            min_x: gpu.alloc::<u32>(count)?,
-            min_y: gpu.alloc::<u32>(count)?,
-            // planted: measure-zero
-            max_x: gpu.alloc_zeroed::<u32>(count)?,
-            max_y: gpu.alloc_zeroed::<u32>(count)?,
-        };
+        let mut buffers = statistics::MeasureBuffers::alloc(&OnGpu(gpu.clone()), &count)?;
         buffers.min_x.fill(u32::MAX)?;
         buffers.min_y.fill(u32::MAX)?;
-        Ok(buffers)
+        Ok(Self(buffers))
     }
 
     /// Adds the pixels of an image of `width` by `height` pixels, whose first row has the
@@ -57,7 +39,7 @@ impl<G: Gpu> MeasureBuffers<G> {
         (width, height): (u32, u32),
         first_row: u32,
     ) -> Result<()> {
-        if self.area.is_empty() {
+        if self.0.area.is_empty() {
             return Ok(());
         }
         let row_words = row_words(width);
@@ -66,15 +48,6 @@ impl<G: Gpu> MeasureBuffers<G> {
             width,
             height,
             row_words,
-        };
-        let measures = ComponentMeasures {
-            area: self.area.view_mut(),
-            sum_x: self.sum_x.view_mut(),
-            sum_y: self.sum_y.view_mut(),
-            min_x: self.min_x.view_mut(),
-            min_y: self.min_y.view_mut(),
-            max_x: self.max_x.view_mut(),
-            max_y: self.max_y.view_mut(),
         };
         // SAFETY: the caller's promise. The arrays of measures have one element per component, with
         // their initial values or the measures of other rows.
@@ -85,20 +58,21 @@ impl<G: Gpu> MeasureBuffers<G> {
                 image,
                 labels,
                 first_row,
-                measures,
+                self.0.views(),
             )
         }
     }
 
     /// The measures; waits for them.
     pub(super) fn tallies(&self) -> Result<Vec<Tally<u64>>> {
+        let measures = &self.0;
         let (area, sum_x, sum_y) = (
-            self.area.to_vec()?,
-            self.sum_x.to_vec()?,
-            self.sum_y.to_vec()?,
+            measures.area.to_vec()?,
+            measures.sum_x.to_vec()?,
+            measures.sum_y.to_vec()?,
         );
-        let (min_x, min_y) = (self.min_x.to_vec()?, self.min_y.to_vec()?);
-        let (max_x, max_y) = (self.max_x.to_vec()?, self.max_y.to_vec()?);
+        let (min_x, min_y) = (measures.min_x.to_vec()?, measures.min_y.to_vec()?);
+        let (max_x, max_y) = (measures.max_x.to_vec()?, measures.max_y.to_vec()?);
         let corner = |x: u32, y: u32| glam::IVec2::new(x as i32, y as i32);
         Ok((0..area.len())
             .map(|i| Tally {

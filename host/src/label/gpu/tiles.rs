@@ -7,13 +7,13 @@ use trazar_kernels::label::tiles::label::{tiles_label, tiles_label_bytes};
 use trazar_kernels::label::tiles::layout::{TileLayout, run_bytes};
 use trazar_kernels::label::tiles::merge::tiles_merge;
 use trazar_kernels::label::tiles::rim::tiles_rim;
-use trazar_kernels::label::tiles::runs::{TileComponents, TileRuns, TileRunsMut};
+use trazar_kernels::label::tiles::runs::{TileComponents, TileRuns, TileRunsBuffers, TileRunsMut};
 use trazar_kernels::label::tiles::write::{tiles_write, tiles_write_numbered};
 use trazar_kernels::primitives::scan::ScanState;
 
 use super::number::NumberingBuffers;
 use crate::error::Result;
-use crate::gpu::{Gpu, GpuBuffer};
+use crate::gpu::{Gpu, GpuBuffer, OnGpu};
 use crate::label::Connectivity;
 
 /// The arrays of one labelling in tiles, besides the image and the labels. Call
@@ -25,9 +25,7 @@ pub(super) struct Tiles<G: Gpu> {
     layout: TileLayout,
     connectivity: Connectivity,
     numbering: NumberingBuffers<G>,
-    firsts: G::Buffer<u16>,
-    offsets: G::Buffer<u16>,
-    sides: G::Buffer<u32>,
+    runs: TileRunsBuffers<OnGpu<G>>,
 }
 
 impl<G: Gpu> Tiles<G> {
@@ -36,9 +34,7 @@ impl<G: Gpu> Tiles<G> {
             layout,
             connectivity,
             numbering: NumberingBuffers::new(gpu, layout.words())?,
-            firsts: gpu.alloc(layout.firsts_len())?,
-            offsets: gpu.alloc(layout.offsets_len())?,
-            sides: gpu.alloc(layout.sides_len())?,
+            runs: TileRunsBuffers::alloc(&OnGpu(gpu.clone()), &layout)?,
         })
     }
 
@@ -47,11 +43,7 @@ impl<G: Gpu> Tiles<G> {
         &'a mut self,
         labels: ViewMut<'a, u32>,
     ) -> (TileRunsMut<'a>, TileComponents<'a>, ScanState<'a>) {
-        let runs = TileRunsMut {
-            firsts: self.firsts.view_mut(),
-            offsets: self.offsets.view_mut(),
-            sides: self.sides.view_mut(),
-        };
+        let runs = self.runs.views();
         let components = TileComponents {
             parents: labels,
             roots: self.numbering.roots.view_mut(),
@@ -189,9 +181,9 @@ impl<G: Gpu> Tiles<G> {
     /// The runs, as the tiles' kernels read them.
     fn runs(&self) -> TileRuns<'_> {
         TileRuns {
-            firsts: self.firsts.view(),
-            offsets: self.offsets.view(),
-            sides: self.sides.view(),
+            firsts: self.runs.firsts.view(),
+            offsets: self.runs.offsets.view(),
+            sides: self.runs.sides.view(),
         }
     }
 

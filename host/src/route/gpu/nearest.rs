@@ -1,14 +1,14 @@
 //! One pin after the other: the nearest pin is joined by a shortest path, with distances from a
 //! callback. The host does not wait for the results of the rounds.
 
-use trazar_kernels::route::nearest::{self, BlockBests, Chosen};
+use trazar_kernels::route::nearest::{self, BlockBestBuffers, Chosen};
 use trazar_kernels::route::retrace::{DistanceMap, Joined};
 use trazar_kernels::route::{Pins, sweep};
 
 use super::grid::Rows;
 use super::retrace::Steps;
 use crate::error::{Error, OptionProblem, Result};
-use crate::gpu::{Gpu, GpuBuffer};
+use crate::gpu::{Gpu, GpuBuffer, OnGpu};
 use crate::memory::{collect, filled_vec, reserve};
 use crate::progress::Progress;
 use crate::route::net_by_net::{self, PINS, PinCells};
@@ -21,9 +21,7 @@ pub(super) struct Search<G: Gpu> {
     is_joined: G::Buffer<u32>,
     /// By round: the cost of the path.
     pub(super) costs: G::Buffer<u64>,
-    /// See [`BlockBests`].
-    best_distances: G::Buffer<u64>,
-    best_indices: G::Buffer<u32>,
+    best: BlockBestBuffers<OnGpu<G>>,
 }
 
 /// See [`DistanceMap`].
@@ -111,7 +109,7 @@ impl<G: Gpu> Search<G> {
             firsts.push(firsts[firsts.len() - 1] + cells.len() as u32);
         }
         let cell_count = grid.size.cells() as usize;
-        let search_blocks = nearest::blocks(cells.len() as u32) as usize;
+        let search_blocks = nearest::blocks(cells.len() as u32);
         let mut distances = gpu.alloc(cell_count)?;
         // SAFETY: a thread for each element.
         unsafe {
@@ -138,8 +136,7 @@ impl<G: Gpu> Search<G> {
             },
             is_joined: gpu.upload(&is_joined)?,
             costs: gpu.alloc_zeroed(rounds)?,
-            best_distances: gpu.alloc(search_blocks)?,
-            best_indices: gpu.alloc(search_blocks)?,
+            best: BlockBestBuffers::alloc(&OnGpu(gpu.clone()), &search_blocks)?,
         })
     }
 
@@ -149,11 +146,8 @@ impl<G: Gpu> Search<G> {
     /// Distances are exact.
     unsafe fn find_nearest(&mut self, gpu: &G, round: u32) -> Result<()> {
         let on = &gpu.launcher();
-        let blocks = self.best_indices.len() as u32;
-        let best = BlockBests {
-            distances: self.best_distances.view_mut(),
-            indices: self.best_indices.view_mut(),
-        };
+        let best = self.best.views();
+        let blocks = best.indices.len() as u32;
         let pins = self.paths.pins.view();
         let chosen = Chosen {
             found: self.paths.found.view_mut(),

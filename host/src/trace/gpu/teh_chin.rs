@@ -3,16 +3,18 @@
 use trazar_kernels::primitives::ranked_bits::RankedBits;
 use trazar_kernels::primitives::scan::{self, ScanState};
 use trazar_kernels::trace::BLOCK;
-use trazar_kernels::trace::teh_chin::measure::{Measures, measure_cosines, measure_points};
+use trazar_kernels::trace::teh_chin::measure::{MeasureBuffers, measure_cosines, measure_points};
 use trazar_kernels::trace::teh_chin::rows::thin_rows;
 use trazar_kernels::trace::teh_chin::suppress::{suppress_least_support, suppress_non_maxima};
 use trazar_kernels::trace::teh_chin::walks::Walks;
 use trazar_kernels::trace::teh_chin::write::{Dominant, write_dominant};
-use trazar_kernels::trace::teh_chin::{self as kernel, Candidates, Curvature, KeptPoints};
+use trazar_kernels::trace::teh_chin::{
+    self as kernel, Candidates, Curvature, KeptPoints, KeptPointsBuffers,
+};
 
 use super::DeviceContours;
 use crate::Result;
-use crate::gpu::{Gpu, GpuBuffer, ScanBuffers, read_first};
+use crate::gpu::{Gpu, GpuBuffer, OnGpu, ScanBuffers, read_first};
 
 /// The dominant points of `contours`, which have been traced with every point. Waits for their
 /// number, and returns before they are written.
@@ -36,8 +38,7 @@ pub(super) fn dominant<G: Gpu>(
         offsets: offsets.view(),
         points: n,
     };
-    let mut significance = gpu.alloc(n as usize)?;
-    let mut regions = gpu.alloc(n as usize)?;
+    let mut measures = MeasureBuffers::alloc(&OnGpu(gpu.clone()), &n)?;
     let mut ticket = gpu.alloc(1)?;
     let mut kept = RankedPoints::new(gpu, n)?;
     // SAFETY: `contours` were traced on `gpu` with every point, and have one element per point or
@@ -49,10 +50,7 @@ pub(super) fn dominant<G: Gpu>(
             n,
             points.view(),
             walks,
-            Measures {
-                significance: significance.view_mut(),
-                regions: regions.view_mut(),
-            },
+            measures.views(),
             ticket.view_mut(),
         )?;
         if curvature == Curvature::KCosine {
@@ -61,8 +59,8 @@ pub(super) fn dominant<G: Gpu>(
                 n,
                 points.view(),
                 walks,
-                regions.view(),
-                significance.view_mut(),
+                measures.regions.view(),
+                measures.significance.view_mut(),
             )?;
         }
         suppress_non_maxima::launch(
@@ -70,14 +68,14 @@ pub(super) fn dominant<G: Gpu>(
             // planted: dominant-grid
             n.div_ceil(BLOCK),
             walks,
-            significance.view(),
-            regions.view_mut(),
+            measures.significance.view(),
+            measures.regions.view_mut(),
             ticket.view_mut(),
         )?;
         let (kept_points, state) = kept.view_mut();
         let candidates = Candidates {
-            significance: significance.view(),
-            regions: regions.view(),
+            significance: measures.significance.view(),
+            regions: measures.regions.view(),
         };
         suppress_least_support::launch_threads(
             on,
@@ -106,7 +104,7 @@ pub(super) fn dominant<G: Gpu>(
         }
     }
     // They are no longer needed, and the result may be large.
-    drop((significance, regions));
+    drop(measures);
     let (points, offsets) = write(gpu, &points, &offsets, &kept)?;
     Ok(DeviceContours {
         points,
@@ -145,8 +143,7 @@ fn write<G: Gpu>(
 
 /// Kept points as bits, with the number of kept points before each word.
 struct RankedPoints<G: Gpu> {
-    bits: G::Buffer<u32>,
-    ranks: G::Buffer<u32>,
+    kept: KeptPointsBuffers<OnGpu<G>>,
     scan: ScanBuffers<G>,
     /// One element: the number of kept points.
     total: G::Buffer<u32>,
@@ -155,22 +152,17 @@ struct RankedPoints<G: Gpu> {
 impl<G: Gpu> RankedPoints<G> {
     /// Memory for `points` points.
     fn new(gpu: &G, points: u32) -> Result<Self> {
-        let words = kernel::words(points);
+        let memory = OnGpu(gpu.clone());
         Ok(Self {
-            bits: gpu.alloc(words as usize)?,
-            ranks: gpu.alloc(words as usize)?,
-            scan: ScanBuffers::new(gpu, words)?,
+            kept: KeptPointsBuffers::alloc(&memory, &points)?,
+            scan: ScanBuffers::alloc(&memory, &kernel::words(points))?,
             total: gpu.alloc(1)?,
         })
     }
 
     /// For a kernel to write.
     fn view_mut(&mut self) -> (KeptPoints<'_>, ScanState<'_>) {
-        let kept = KeptPoints {
-            bits: self.bits.view_mut(),
-            counts: self.ranks.view_mut(),
-        };
-        (kept, self.scan.state())
+        (self.kept.views(), self.scan.views())
     }
 
     /// Turns the counts into ranks, and sums them into the total.
@@ -179,10 +171,9 @@ impl<G: Gpu> RankedPoints<G> {
     /// A kernel has written the bits and counts and made the scan's state ready since they were
     /// allocated or scanned.
     unsafe fn scan(&mut self, gpu: &G) -> Result<()> {
-        let words = self.ranks.len() as u32;
-        let counts = self.ranks.view_mut();
-        // SAFETY: the lengths are those that the kernel asks for, and it may scan in place. The
-        // state is ready by the caller's promise.
+        let counts = self.kept.counts.view_mut();
+        let words = counts.len() as u32;
+        // SAFETY: the kernel may scan in place. The state is ready by the caller's promise.
         unsafe {
             scan::scan_exclusive::launch(
                 &gpu.launcher(),
@@ -190,7 +181,7 @@ impl<G: Gpu> RankedPoints<G> {
                 counts.as_view(),
                 counts,
                 self.total.view_mut(),
-                self.scan.state(),
+                self.scan.views(),
                 words,
             )
         }
@@ -199,8 +190,8 @@ impl<G: Gpu> RankedPoints<G> {
     /// For kernels to read, once scanned.
     fn view(&self) -> RankedBits<'_> {
         RankedBits {
-            bits: self.bits.view(),
-            ranks: self.ranks.view(),
+            bits: self.kept.bits.view(),
+            ranks: self.kept.counts.view(),
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::primitives::union_find::find;
 /// `components` and `layout` are those of [`tiles_label`](fn@super::label::tiles_label), and
 /// [`tiles_merge`](fn@super::merge::tiles_merge) has run. `counts` has the lengths for the image's
 /// words, and nothing else uses it meanwhile. The launch has one thread per word of the image.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, len(components = layout, counts = layout.words()))]
 pub unsafe fn tiles_flatten(
     components: TileComponents<'_>,
     counts: BitCounts<'_>,

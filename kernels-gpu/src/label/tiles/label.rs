@@ -45,7 +45,16 @@ fn frame(words: SharedView<u64>, word: &TileWord) {
 /// `layout`, and `scan` is for the [`chunks`](crate::label::number::chunks) of the image. Nothing
 /// else uses what the kernel writes meanwhile. The launch has one block per tile, and
 /// [`run_bytes`](super::layout::run_bytes) of dynamic shared memory.
-#[kernel(block = BLOCK, min_blocks = 6)]
+#[kernel(
+    block = BLOCK,
+    min_blocks = 6,
+    len(
+        image = layout.words(),
+        runs = layout,
+        components = layout,
+        scan = layout.chunks(),
+    ),
+)]
 pub unsafe fn tiles_label(
     image: View<'_, u64>,
     runs: TileRunsMut<'_>,
@@ -76,7 +85,17 @@ pub unsafe fn tiles_label(
 /// As for [`tiles_label`](fn@tiles_label). `bytes` is of the layout's size, starts at a multiple of
 /// 16 bytes and has its width as pitch; the width is a multiple of 16. Nothing else uses `image`
 /// meanwhile.
-#[kernel(block = BLOCK, min_blocks = 6)]
+#[kernel(
+    block = BLOCK,
+    min_blocks = 6,
+    len(
+        bytes = (),
+        image = layout.words(),
+        runs = layout,
+        components = layout,
+        scan = layout.chunks(),
+    ),
+)]
 pub unsafe fn tiles_label_bytes(
     bytes: ByteImage<'_>,
     image: ViewMut<'_, u64>,

@@ -3,6 +3,7 @@
 use cuda_std::prelude::*;
 
 use crate::label::Connectivity;
+use crate::label::number::chunks;
 use crate::primitives::quotient;
 
 /// A tile's width in words.
@@ -106,6 +107,18 @@ impl TileLayout {
     #[must_use]
     pub const fn words(self) -> u32 {
         self.row_words * self.height
+    }
+
+    /// Pixels of the image.
+    #[must_use]
+    pub const fn pixels(self) -> u32 {
+        self.width * self.height
+    }
+
+    /// Chunks of the image's words, for counting bits.
+    #[must_use]
+    pub const fn chunks(self) -> u32 {
+        chunks(self.words())
     }
 
     /// Tiles of the image.

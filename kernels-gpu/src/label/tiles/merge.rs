@@ -95,7 +95,11 @@ impl Lookup<'_> {
 ///
 /// The arguments are those of [`tiles_label`](fn@super::label::tiles_label), which has run. The
 /// launch has [`merge_threads`](TileLayout::merge_threads) threads.
-#[kernel(block = MERGE_BLOCK, min_blocks = 8)]
+#[kernel(
+    block = MERGE_BLOCK,
+    min_blocks = 8,
+    len(image = layout.words(), runs = layout, parents = layout.pixels()),
+)]
 pub unsafe fn tiles_merge(
     image: View<'_, u64>,
     runs: TileRuns<'_>,

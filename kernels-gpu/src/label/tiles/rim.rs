@@ -20,7 +20,16 @@ const RIM_BLOCK: u32 = 128;
 /// [`tiles_label`](fn@super::label::tiles_label), `parents` is its array, and `numbering` is of the
 /// roots that [`tiles_flatten`](fn@super::flatten::tiles_flatten) has left. `rim` has the elements
 /// of two rows; nothing else uses it meanwhile. The launch has one thread per column.
-#[kernel(block = RIM_BLOCK)]
+#[kernel(
+    block = RIM_BLOCK,
+    len(
+        image = layout.words(),
+        runs = layout,
+        parents = layout.pixels(),
+        numbering = layout.words(),
+        rim = 2 * layout.width,
+    ),
+)]
 pub unsafe fn tiles_rim(
     image: View<'_, u64>,
     runs: TileRuns<'_>,

@@ -48,7 +48,16 @@ impl HalfRuns {
 /// [`tiles_flatten`](fn@super::flatten::tiles_flatten) has left. `labels` is its array `parents`
 /// and starts at a multiple of 16 bytes; nothing else uses it meanwhile. The launch has one block
 /// per tile, and [`run_bytes`](super::layout::run_bytes) of dynamic shared memory.
-#[kernel(block = HALVES, min_blocks = 4)]
+#[kernel(
+    block = HALVES,
+    min_blocks = 4,
+    len(
+        image = layout.words(),
+        runs = layout,
+        numbering = layout.words(),
+        labels = layout.pixels(),
+    ),
+)]
 pub unsafe fn tiles_write(
     image: View<'_, u64>,
     runs: TileRuns<'_>,
@@ -68,7 +77,16 @@ pub unsafe fn tiles_write(
 ///
 /// As for [`tiles_write`](fn@tiles_write). `table` has one element more than there are components;
 /// all elements but the first are neither 0 nor larger than [`LARGEST_NUMBER`].
-#[kernel(block = HALVES, min_blocks = 4)]
+#[kernel(
+    block = HALVES,
+    min_blocks = 4,
+    len(
+        image = layout.words(),
+        runs = layout,
+        numbering = layout.words(),
+        labels = layout.pixels(),
+    ),
+)]
 pub unsafe fn tiles_write_numbered(
     image: View<'_, u64>,
     runs: TileRuns<'_>,

@@ -454,7 +454,7 @@ impl Growth<'_> {
 /// - `tree` has the trees' words, and `entries` one element per cell of the boxes.
 /// - The launch has [`grow_bytes`] of dynamic shared memory.
 /// - Nothing else uses what is written meanwhile.
-#[kernel(block = BLOCK, min_blocks = 3)]
+#[kernel(block = BLOCK, min_blocks = 3, len(grid = ()))]
 pub unsafe fn grow_fields(
     grid: TiledGrid<'_>,
     boxes: Boxes<'_>,

@@ -65,11 +65,13 @@ pub struct Sweep<'a> {
     pub weights: View<'a, u32>,
     /// By cell: its distance.
     pub distances: ViewMut<'a, u64>,
-    /// By group of lines, [`Lines::blocks`] in all: not 0 if the group is to be swept. Reset to 0.
+    /// By group of lines: not 0 if the group is to be swept. Reset to 0.
+    #[len(self.lines.blocks())]
     pub marks: ViewMut<'a, u32>,
     /// By group of crossing lines: set to 1 if a distance was lowered.
     pub crossing_marks: ViewMut<'a, u32>,
     /// One element, set to `sweep_number` if a distance was lowered.
+    #[len(1)]
     pub changed: ViewMut<'a, u32>,
     /// The lines: all rows or all columns of a grid of at most [`MAX_CELLS`](super::MAX_CELLS)
     /// cells.
@@ -93,8 +95,10 @@ pub enum EdgeCost {
 #[derive(Clone, Copy, KernelParam)]
 pub struct LineMarks<'a> {
     /// By group of rows: not 0 if it is to be swept.
+    #[len(Lines::rows(self.size).blocks())]
     pub rows: ViewMut<'a, u32>,
     /// By group of columns.
+    #[len(Lines::columns(self.size).blocks())]
     pub columns: ViewMut<'a, u32>,
     /// The grid's size.
     pub size: GridSize,
@@ -345,7 +349,7 @@ pub unsafe fn sweep_start(distances: ViewMut<'_, u64>) {
 ///
 /// [`join_tree`](fn@super::retrace::join_tree) has run with these arguments. Nothing else uses
 /// `marks` meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, len(joined = (), marks = ()))]
 pub unsafe fn sweep_mark(joined: Joined<'_>, marks: LineMarks<'_>, round: u32) {
     joined.each(round, |cell| marks.mark(cell));
 }
@@ -355,7 +359,7 @@ pub unsafe fn sweep_mark(joined: Joined<'_>, marks: LineMarks<'_>, round: u32) {
 /// # Safety
 ///
 /// The launch has [`Lines::blocks`] blocks. Nothing else uses what the sweep writes meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, len(sweep = ()))]
 pub unsafe fn sweep_divide_conquer(sweep: Sweep<'_>) {
     sweep.run(EdgeCost::Weight, divide_and_conquer);
 }
@@ -365,7 +369,7 @@ pub unsafe fn sweep_divide_conquer(sweep: Sweep<'_>) {
 /// # Safety
 ///
 /// That of [`sweep_divide_conquer`](fn@sweep_divide_conquer).
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, len(sweep = ()))]
 pub unsafe fn sweep_prefix(sweep: Sweep<'_>) {
     sweep.run(EdgeCost::Weight, prefix);
 }
@@ -375,7 +379,7 @@ pub unsafe fn sweep_prefix(sweep: Sweep<'_>) {
 /// # Safety
 ///
 /// That of [`sweep_divide_conquer`](fn@sweep_divide_conquer).
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, len(sweep = ()))]
 pub unsafe fn sweep_prefix_fused(sweep: Sweep<'_>, cost: EdgeCost) {
     sweep.run(cost, prefix_fused);
 }
@@ -388,7 +392,15 @@ pub unsafe fn sweep_prefix_fused(sweep: Sweep<'_>, cost: EdgeCost) {
 /// `via` and `distances` have one element per cell of the grid of `marks`; `changed` has one
 /// element. The launch has a thread for each cell of a layer. Nothing else uses what is written
 /// meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(
+    block = BLOCK,
+    len(
+        via = marks.size.cells(),
+        distances = marks.size.cells(),
+        marks = (),
+        changed = 1,
+    ),
+)]
 pub unsafe fn sweep_vias(
     via: View<'_, u32>,
     distances: ViewMut<'_, u64>,

@@ -97,20 +97,45 @@ pub const fn blocks(slots: u32, multiprocessors: u32) -> u32 {
     if slots < resident { slots } else { resident }
 }
 
+/// The sizes from which the lengths of [`Labels`], [`Queue`] and [`Trees`] follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RouteSizes {
+    /// Slots: tiles of nets.
+    pub slots: u32,
+    /// Labels along the sides of a slot: [`Tiling::rim`].
+    pub rim: u32,
+    /// Blocks of the launch that routes.
+    pub blocks: u32,
+    /// Nets.
+    pub nets: u32,
+    /// Pins of all nets.
+    pub pins: usize,
+    /// Cells of all pins.
+    pub pin_cells: usize,
+    /// Room for the cells of paths.
+    pub path_cells: u32,
+}
+
 /// Nets to route on a grid, and the state of routing. Slots and pins are indexed through all nets;
 /// `L` is the type of labels.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
+#[lengths(RouteSizes)]
 pub struct Problem<'a, L: PathCost> {
     /// The grid.
+    #[len(())]
     pub grid: TiledGrid<'a>,
     /// The nets.
+    #[len(())]
     pub nets: Nets<'a>,
     /// The known distances from the nets' trees.
+    #[len(*sizes)]
     pub labels: Labels<'a, L>,
     /// The work that is left.
+    #[len(*sizes)]
     pub queue: Queue<'a>,
     /// The trees, as far as they have grown.
+    #[len(*sizes)]
     pub trees: Trees<'a>,
 }
 
@@ -119,13 +144,27 @@ pub struct Problem<'a, L: PathCost> {
 #[derive(Clone, Copy, KernelParam)]
 pub struct TiledGrid<'a> {
     /// By cell: the weight of the edge to the right.
+    #[len(self.tiling.tiles() * TILE)]
     pub right: View<'a, u32>,
     /// By cell: the weight of the edge down.
+    #[len(self.tiling.tiles() * TILE)]
     pub down: View<'a, u32>,
     /// By cell: the weight of the via to the next layer. Empty if there is one layer.
+    #[len(self.vias())]
     pub via: View<'a, u32>,
     /// How the grid is cut into tiles.
     pub tiling: Tiling,
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl TiledGrid<'_> {
+    /// The number of cells, with those that pad tiles, that have a via's weight.
+    fn vias(&self) -> u64 {
+        match self.tiling.layers {
+            1 => 0,
+            _ => self.tiling.tiles() * u64::from(TILE),
+        }
+    }
 }
 
 /// Nets, and the cells of their pins in the order of their slots.
@@ -140,50 +179,78 @@ pub struct Nets<'a> {
     pub pin_cells: View<'a, PinCell>,
     /// By pin: where its cells begin in `cell_places`. One more than there are pins.
     pub pin_starts: View<'a, u32>,
-    /// The index in `pin_cells` of each pin's cells, one pin after the other. As long as
-    /// `pin_cells`.
+    /// The index in `pin_cells` of each pin's cells, one pin after the other.
+    #[len(self.pin_cells.len())]
     pub cell_places: View<'a, u32>,
 }
 
 /// Labels of cells, which only ever fall.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
+#[lengths(RouteSizes, buffers = LabelBuffers)]
 pub struct Labels<'a, L: Pod> {
-    /// By slot and place in the tile: 4096 per slot.
+    /// By slot and place in the tile.
+    #[len(sizes.slots * TILE)]
     pub cells: ViewMut<'a, L>,
-    /// By slot: the labels along its sides, as seen by the slots beside it; [`rim`](Tiling::rim)
-    /// per slot.
+    /// By slot: the labels along its sides, as seen by the slots beside it.
+    #[len(sizes.slots * sizes.rim)]
     pub rims: ViewMut<'a, L>,
     /// By cell of [`Nets::pin_cells`]: its label when its slot was last relaxed;
     /// [`UNREACHED`](PathCost::UNREACHED) once its pin is joined.
+    #[len(sizes.pin_cells)]
     pub pins: ViewMut<'a, L>,
 }
 
 /// The work that is left.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
+#[lengths(RouteSizes, buffers = QueueBuffers)]
 pub struct Queue<'a> {
     /// One word per slot, plus one per block of the launch that routes: the least priority of the
     /// labels that the slots beside the slot give to it.
+    #[len(sizes.slots + sizes.blocks)]
     pub pending: ViewMut<'a, u32>,
     /// One word per slot: whether a block has taken it.
+    #[len(sizes.slots)]
     pub locks: ViewMut<'a, u32>,
-    /// [`COUNTERS`] words.
+    /// Counters of the whole launch.
+    #[len(COUNTERS)]
     pub counters: ViewMut<'a, u32>,
-    /// [`NET_WORDS`] words per net.
+    /// The words of each net.
+    #[len(sizes.nets * NET_WORDS)]
     pub nets: ViewMut<'a, u32>,
 }
 
 /// The trees of the nets.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
+#[lengths(RouteSizes, buffers = TreeBuffers)]
 pub struct Trees<'a> {
     /// By pin: whether it is joined.
+    #[len(sizes.pins)]
     pub is_joined: ViewMut<'a, u32>,
     /// By pin: from a net's first pin on, its joined pins in the order of joining.
+    #[len(sizes.pins, zeroed)]
     pub joined: ViewMut<'a, JoinedPin>,
     /// The cells of all paths, as indices of labels; a net's from [`Area::first_path`] on.
+    #[len(sizes.path_cells)]
     pub paths: ViewMut<'a, u32>,
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl<L: PathCost> Problem<'_, L> {
+    /// The sizes of a launch of `blocks` blocks.
+    fn sizes(&self, blocks: u32) -> RouteSizes {
+        RouteSizes {
+            slots: self.slot_count(),
+            rim: self.grid.tiling.rim(),
+            blocks,
+            nets: self.net_count(),
+            pins: self.nets.pin_starts.len().saturating_sub(1),
+            pin_cells: self.nets.pin_cells.len(),
+            path_cells: self.trees.paths.len() as u32,
+        }
+    }
 }
 
 impl<L: PathCost> Problem<'_, L> {
@@ -242,9 +309,14 @@ macro_rules! route_kernels {
         ///
         /// # Safety
         ///
-        /// [`route_start`](fn@route_start) has run on `problem`, whose views have the lengths that
-        /// its fields ask for. Nothing else uses what is written meanwhile.
-        #[kernel(block = BLOCK, min_blocks = 1, zero_at_exit(problem.queue.locks))]
+        /// [`route_start`](fn@route_start) has run on `problem`. Nothing else uses what is written
+        /// meanwhile.
+        #[kernel(
+            block = BLOCK,
+            min_blocks = 1,
+            zero_at_exit(problem.queue.locks),
+            len(problem = problem.sizes(grid.x)),
+        )]
         pub unsafe fn $name(problem: Problem<'_, $label>) {
             let tiling = problem.grid.tiling;
             let shared = Shared {

@@ -34,11 +34,13 @@ use crate::trace::pixels::TracedImage;
 /// The head of a border without stretches.
 const ALL_HEAD: u32 = u32::MAX;
 
-/// The marked nodes, at which stretches begin.
+/// The marked nodes, at which stretches begin. The sizes are the number of nodes.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
+#[lengths(u32)]
 pub struct Stretches<'a> {
     /// The marked nodes. A node's rank is the index of its stretch.
+    #[len(*sizes)]
     pub marks: RankedBits<'a>,
     /// For each stretch, the index of its first node.
     pub nodes: View<'a, u32>,
@@ -97,7 +99,13 @@ const fn is_marked(entry: u32) -> bool {
 ///
 /// `marks` and `counts` have [`bit_words`](crate::primitives::ranked_bits::bit_words) elements for the nodes in `entries`;
 /// nothing else uses the two meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(
+    block = BLOCK,
+    len(
+        marks = crate::primitives::ranked_bits::bit_words(entries.len() as u32),
+        counts = marks.len(),
+    ),
+)]
 pub unsafe fn mark_nodes(
     entries: View<'_, u32>,
     marks: ViewMut<'_, u32>,
@@ -119,7 +127,7 @@ pub unsafe fn mark_nodes(
 ///
 /// `marks` are those that [`mark_nodes`](fn@mark_nodes) gave, and the scan of its counts, whose sum
 /// is the length of `stretches`. Nothing else uses `stretches` meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, len(marks = n))]
 pub unsafe fn list_stretches(marks: RankedBits<'_>, stretches: ViewMut<'_, u32>, n: u32) {
     let i = thread::index_1d();
     if i < n && marks.contains(i) {
@@ -149,7 +157,10 @@ fn measure(walk: &NodeWalk<'_>, mut cursor: Cursor, approximation: Approximation
 /// `nodes` are those of `image`, and `stretches` are [listed](fn@list_stretches) from them.
 /// `starts` has each border's first node, as an entry. `measures` are as long as their fields say,
 /// and nothing else uses them meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(
+    block = BLOCK,
+    len(image = (), nodes = image.pixels.raster.words(), stretches = nodes.len()),
+)]
 pub unsafe fn measure_stretches(
     image: TracedImage<'_>,
     nodes: NodeList<'_>,
@@ -201,7 +212,7 @@ pub unsafe fn measure_stretches(
 /// # Safety
 ///
 /// [`measure_stretches`](fn@measure_stretches) has made both; nothing else uses `list` meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, len(is_first = list.len()))]
 pub unsafe fn cut_cycles(list: ViewMut<'_, u64>, is_first: View<'_, u8>) {
     let i = thread::index_1d();
     if i as usize >= list.len() {
@@ -287,7 +298,7 @@ fn turned(geometry: Geometry, start_kind: Kind) -> u32 {
 /// `entries` and `joined` are the nodes of `image`; `pieces` are measured on them,
 /// [cut](fn@cut_cycles) and ranked, with this `approximation`. `destination` has room for all
 /// points of the borders that have a place, and nothing else uses it meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, len(image = (), joined = entries.len() as u32, destination = ()))]
 pub unsafe fn write_stretches(
     image: TracedImage<'_>,
     entries: View<'_, u32>,

@@ -18,7 +18,10 @@ use crate::trace::pixels::TracedImage;
 ///
 /// `nodes` are those of `image`, and `parents` is what [`list_nodes`](fn@super::nodes::list_nodes)
 /// has made of them. Nothing else uses `parents` meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(
+    block = BLOCK,
+    len(image = (), nodes = image.pixels.raster.words(), parents = nodes.len()),
+)]
 pub unsafe fn join_nodes(image: TracedImage<'_>, nodes: NodeList<'_>, parents: ViewMut<'_, u32>) {
     let walk = NodeWalk::new(image);
     let i = thread::index_1d();
@@ -28,17 +31,22 @@ pub unsafe fn join_nodes(image: TracedImage<'_>, nodes: NodeList<'_>, parents: V
     }
 }
 
-/// Nodes after all unions, on the way to [`JoinedNodes`].
+/// Nodes after all unions, on the way to [`JoinedNodes`]. The sizes are the number of nodes.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
+#[lengths(u32)]
 pub struct FlattenedNodes<'a> {
     /// Each node's parent; afterwards, its root.
+    #[len(*sizes)]
     pub parents: ViewMut<'a, u32>,
     /// One per node, 0 at first; afterwards, at each root the number of points of its border.
+    #[len(*sizes)]
     pub points: ViewMut<'a, u32>,
-    /// A bit for each node that is a root: [`bit_words`](crate::primitives::ranked_bits::bit_words) words.
+    /// A bit for each node that is a root.
+    #[len(crate::primitives::ranked_bits::bit_words(*sizes))]
     pub roots: ViewMut<'a, u32>,
     /// The number of bits set in each of these words.
+    #[len(crate::primitives::ranked_bits::bit_words(*sizes))]
     pub counts: ViewMut<'a, u32>,
 }
 
@@ -49,7 +57,7 @@ pub struct FlattenedNodes<'a> {
 ///
 /// `nodes` are those of `image`, and have been [joined](fn@join_nodes). Nothing else uses `joined`
 /// meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, len(image = (), nodes = image.pixels.raster.words(), joined = nodes.len()))]
 pub unsafe fn flatten_nodes(
     image: TracedImage<'_>,
     nodes: NodeList<'_>,
@@ -98,7 +106,16 @@ pub unsafe fn flatten_nodes(
 /// `joined` and `points` are the results of [`flatten_nodes`](fn@flatten_nodes) for `nodes`, and of
 /// the scan of its counts. `starts` gets each border's first node, as an entry, and has one element
 /// per border, as has each view of `borders`. Nothing else uses these meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(
+    block = BLOCK,
+    len(
+        image = (),
+        nodes = image.pixels.raster.words(),
+        joined = nodes.len(),
+        points = nodes.len(),
+        borders = starts.len() as u32,
+    ),
+)]
 pub unsafe fn select_starts(
     image: TracedImage<'_>,
     nodes: NodeList<'_>,

@@ -31,11 +31,13 @@ use cuda_std::prelude::*;
 
 use crate::primitives::ranked_bits::RankedBits;
 
-/// The nodes of an image, in order.
+/// The nodes of an image, in order. The sizes are the number of words.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
+#[lengths(u32)]
 pub struct NodeList<'a> {
     /// The index of each word's first W or E node, then of each word's first N or S node.
+    #[len(2 * *sizes)]
     pub first: View<'a, u32>,
     /// Each node: 4 times its pixel's index, plus its [`Kind`](crate::trace::node_bits::Kind).
     pub entries: View<'a, u32>,
@@ -49,13 +51,16 @@ impl NodeList<'_> {
     }
 }
 
-/// The sets that nodes have been joined to, one per border.
+/// The sets that nodes have been joined to, one per border. The sizes are the number of nodes.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
+#[lengths(u32)]
 pub struct JoinedNodes<'a> {
     /// Each node's root.
+    #[len(*sizes)]
     pub parents: View<'a, u32>,
     /// The roots. A root's rank is the index of its border.
+    #[len(*sizes)]
     pub roots: RankedBits<'a>,
 }
 

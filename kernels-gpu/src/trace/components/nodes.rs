@@ -25,7 +25,7 @@ fn my_word(raster: Raster) -> Option<(u32, u32, u32)> {
 /// # Safety
 ///
 /// `counts` has two elements per word, and nothing else uses it meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, len(image = (), counts = 2 * image.pixels.raster.words()))]
 pub unsafe fn count_nodes(image: TracedImage<'_>, counts: ViewMut<'_, u32>) {
     let raster = image.pixels.raster;
     if let Some((word_x, y, word)) = my_word(raster) {
@@ -43,7 +43,10 @@ pub unsafe fn count_nodes(image: TracedImage<'_>, counts: ViewMut<'_, u32>) {
 /// | --- | --- |
 /// | `first` | the scan of what [`count_nodes`](fn@count_nodes) gave for this image |
 /// | `entries`, `parents` | one element per node; nothing else uses them meanwhile |
-#[kernel(block = BLOCK)]
+#[kernel(
+    block = BLOCK,
+    len(image = (), first = 2 * image.pixels.raster.words(), parents = entries.len()),
+)]
 pub unsafe fn list_nodes(
     image: TracedImage<'_>,
     first: View<'_, u32>,

@@ -32,6 +32,32 @@ const LONG: u32 = 8;
 /// For fragments at which no segment begins.
 const NONE: u32 = u32::MAX;
 
+/// For each fragment, the segment that begins there, or [`NONE`]. It is the memory of
+/// [`Chains::fragment_borders`], which has no other use before borders are known.
+#[derive(Clone, Copy)]
+struct BegunSegments<'a>(ViewMut<'a, u32>);
+
+impl<'a> BegunSegments<'a> {
+    #[inline(always)]
+    const fn of(chains: &Chains<'a>) -> Self {
+        Self(chains.fragment_borders)
+    }
+
+    /// The segment that begins at a fragment.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn at(self, fragment: u32) -> u32 {
+        self.0.ld(fragment)
+    }
+
+    /// Notes the segment that begins at a fragment.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn note(self, fragment: u32, segment: u32) {
+        self.0.st(fragment, segment);
+    }
+}
+
 /// The most segments of a number of fragments. Of two consecutive fragments, at most one precedes a
 /// fragment that starts lower than its neighbours.
 #[must_use]
@@ -147,11 +173,9 @@ impl<'a, K: Key> Join<'a, K> {
     #[inline(always)]
     fn cut(&self, grid: Grid<'_, BLOCK>, fragments: u32, memory: JoinMemory) {
         let Chains {
-            links,
-            fragment_borders: segment_of,
-            segments,
-            ..
+            links, segments, ..
         } = self.chains;
+        let begun = BegunSegments::of(&self.chains);
         grid.for_each_together(fragments, |fragment| {
             let mut begins = false;
             if fragment < fragments {
@@ -163,7 +187,7 @@ impl<'a, K: Key> Join<'a, K> {
                 segments.st(at as usize * 4, fragment);
             }
             if fragment < fragments {
-                segment_of.st(fragment, if begins { at } else { NONE });
+                begun.note(fragment, if begins { at } else { NONE });
             }
         });
     }
@@ -188,19 +212,19 @@ impl<'a, K: Key> Join<'a, K> {
     fn walk(&self, grid: Grid<'_, BLOCK>, count: u32, memory: JoinMemory) {
         let Chains {
             links,
-            fragment_borders: segment_of,
             segments,
             segment_links,
             other_segment_links,
             ..
         } = self.chains;
+        let begun = BegunSegments::of(&self.chains);
         grid.for_each_together(count, |segment| {
             let mut is_open = false;
             if segment < count {
                 let fragment = segments.ld(segment as usize * 4);
                 let mut link = K::load(links, fragment);
                 let next = loop {
-                    let next = segment_of.ld(link.next);
+                    let next = begun.at(link.next);
                     if next != NONE {
                         break next;
                     }
@@ -228,11 +252,9 @@ impl<'a, K: Key> Join<'a, K> {
     #[inline(always)]
     fn tell(&self, segment: u32, ranked: ViewMut<'_, u32>) {
         let Chains {
-            links,
-            fragment_borders: segment_of,
-            segments,
-            ..
+            links, segments, ..
         } = self.chains;
+        let begun = BegunSegments::of(&self.chains);
         let [first, next] = segments.ld_vector(segment as usize * 4);
         let points = segments.ld(segment as usize * 4 + 2);
         let Link {
@@ -249,7 +271,7 @@ impl<'a, K: Key> Join<'a, K> {
             };
             K::store(told, links, fragment);
             fragment = link.next;
-            if segment_of.ld(fragment) != NONE {
+            if begun.at(fragment) != NONE {
                 return;
             }
             left = if link.key == key {

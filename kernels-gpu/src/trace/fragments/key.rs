@@ -31,6 +31,8 @@ pub const fn is_wide(raster: Raster) -> bool {
     raster.words() >= 1 << (u32::BITS - KEY_WORD)
 }
 
+/// Words per link of [`join_fragments`](fn@super::join::join_fragments).
+pub const LINK_WORDS: usize = 4;
 /// Words per link of [`join_wide_fragments`](fn@super::join::join_wide_fragments), so that a link
 /// lies in one sector of 32 bytes.
 pub const WIDE_LINK_WORDS: usize = 8;
@@ -75,7 +77,7 @@ impl Key for u32 {
 
     #[inline(always)]
     fn load(links: ViewMut<'_, u32>, fragment: u32) -> Link<Self> {
-        let [next, points, key, points_to_key] = links.ld_vector(fragment as usize * 4);
+        let [next, points, key, points_to_key] = links.ld_vector(fragment as usize * LINK_WORDS);
         Link {
             next,
             points,
@@ -87,7 +89,7 @@ impl Key for u32 {
     #[inline(always)]
     fn store(link: Link<Self>, links: ViewMut<'_, u32>, fragment: u32) {
         let words = [link.next, link.points, link.key, link.points_to_key];
-        links.st_vector(fragment as usize * 4, words);
+        links.st_vector(fragment as usize * LINK_WORDS, words);
     }
 }
 

@@ -119,14 +119,17 @@ fn cosine_between(ax: i32, ay: i32, bx: i32, by: i32) -> u32 {
     ((f64::from(cosine) + 1.1) as f32).to_bits()
 }
 
-/// The results of the kernels here, one element per point in each view.
+/// The results of the kernels here. The sizes are the number of points.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
+#[lengths(u32, buffers = MeasureBuffers)]
 pub struct Measures<'a> {
     /// As [`Candidates::significance`](super::Candidates::significance).
+    #[len(*sizes)]
     pub significance: ViewMut<'a, u32>,
     /// As [`Candidates::regions`](super::Candidates::regions), but some points are left for
     /// [`suppress_non_maxima`](fn@super::suppress::suppress_non_maxima) to decide.
+    #[len(*sizes)]
     pub regions: ViewMut<'a, u32>,
 }
 
@@ -139,7 +142,7 @@ pub struct Measures<'a> {
 /// `points` has x and y of each of the walks' points, and starts at a multiple of 8 bytes; each
 /// point is one of the eight neighbours of the one before it on its closed walk. `ticket` has one
 /// element, and `measures` one per point in each view; nothing else uses them meanwhile.
-#[kernel(block = BLOCK, f64)]
+#[kernel(block = BLOCK, f64, len(points = 2 * walks.points, measures = walks.points, ticket = 1))]
 pub unsafe fn measure_points(
     points: View<'_, i32>,
     walks: Walks<'_>,
@@ -184,7 +187,11 @@ pub unsafe fn measure_points(
 ///
 /// `points` and `walks` are those of [`measure_points`](fn@measure_points), and `regions` is its
 /// result. `significance` has one element per point, and nothing else uses it meanwhile.
-#[kernel(block = BLOCK, f64)]
+#[kernel(
+    block = BLOCK,
+    f64,
+    len(points = 2 * walks.points, regions = walks.points, significance = walks.points),
+)]
 pub unsafe fn measure_cosines(
     points: View<'_, i32>,
     walks: Walks<'_>,

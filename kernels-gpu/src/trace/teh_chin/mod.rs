@@ -75,14 +75,17 @@ const DROPPED: u32 = u32::MAX >> 1;
 /// support.
 const UNDECIDED: u32 = 1 << 31;
 
-/// Points that are still candidates, one element per point in each view.
+/// Points that are still candidates. The sizes are the number of points.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
+#[lengths(u32)]
 pub struct Candidates<'a> {
     /// Larger where the walk bends more.
+    #[len(*sizes)]
     pub significance: View<'a, u32>,
     /// The number of points of the region of support to either side, or `DROPPED`. 0 for a walk's
     /// only point.
+    #[len(*sizes)]
     pub regions: View<'a, u32>,
 }
 
@@ -104,13 +107,16 @@ impl Candidates<'_> {
     }
 }
 
-/// Points that stay, one bit per point and one for the end: [`words`] elements in each view.
+/// Points that stay, one bit per point and one for the end. The sizes are the number of points.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
+#[lengths(u32, buffers = KeptPointsBuffers)]
 pub struct KeptPoints<'a> {
     /// The bits.
+    #[len(words(*sizes))]
     pub bits: ViewMut<'a, u32>,
     /// The number of bits set in each word, to be scanned.
+    #[len(words(*sizes))]
     pub counts: ViewMut<'a, u32>,
 }
 

@@ -28,7 +28,16 @@ use crate::trace::BLOCK;
 /// [`suppress_least_support`](fn@super::suppress::suppress_least_support), whose counts have been
 /// scanned. `points` has x and y of each point. `kept` and `scan` are for [`words`](super::words)
 /// words. Nothing else uses these three meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(
+    block = BLOCK,
+    len(
+        candidates = walks.points,
+        survivors = walks.points + 1,
+        points = 2 * walks.points,
+        kept = walks.points,
+        scan = kept.counts.len() as u32,
+    ),
+)]
 pub unsafe fn thin_rows(
     walks: Walks<'_>,
     candidates: Candidates<'_>,

@@ -32,7 +32,7 @@ use crate::trace::BLOCK;
 ///
 /// `significance`, `regions` and `ticket` are as the kernels of [`measure`](mod@super::measure)
 /// leave them for the points of `walks`. Nothing else uses `regions` and `ticket` meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, len(significance = walks.points, regions = walks.points, ticket = 1))]
 pub unsafe fn suppress_non_maxima(
     walks: Walks<'_>,
     significance: View<'_, u32>,
@@ -118,7 +118,10 @@ pub unsafe fn suppress_non_maxima(
 /// `candidates` are as [`suppress_non_maxima`](fn@suppress_non_maxima) leaves them for the points
 /// of `walks`. `kept` and `scan` are for [`words`](super::words) words, and nothing else uses the
 /// two meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(
+    block = BLOCK,
+    len(candidates = walks.points, kept = walks.points, scan = kept.counts.len() as u32),
+)]
 pub unsafe fn suppress_least_support(
     walks: Walks<'_>,
     candidates: Candidates<'_>,

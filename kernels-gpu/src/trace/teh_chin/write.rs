@@ -5,13 +5,16 @@ use cuda_std::prelude::*;
 use crate::primitives::ranked_bits::RankedBits;
 use crate::trace::BLOCK;
 
-/// The arrays for the points that are kept.
+/// The arrays for the points that are kept. The sizes are the number of walks and 1.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
+#[lengths(usize)]
 pub struct Dominant<'a> {
-    /// x and y of each point that is kept; starts at a multiple of 8 bytes.
+    /// x and y of each point that is kept. Their number is known on the device only.
+    #[len(0, align = 8)]
     pub points: ViewMut<'a, i32>,
     /// The number of kept points before each walk, and the total.
+    #[len(*sizes)]
     pub offsets: ViewMut<'a, u32>,
 }
 
@@ -23,7 +26,7 @@ pub struct Dominant<'a> {
 /// `offsets` are those of walks, none of them empty; `points` has x and y of each of their points,
 /// and `kept` one bit per point and one for the end; its counts have been scanned. `dominant` has
 /// room for the kept points, and for as many offsets as `offsets`; nothing else uses it meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, len(kept = (points.len() / 2) as u32 + 1, dominant = offsets.len()))]
 pub unsafe fn write_dominant(
     points: View<'_, i32>,
     offsets: View<'_, u32>,

@@ -97,17 +97,21 @@ impl Pair<'_> {
     }
 }
 
-/// The open borders of all rectangles.
+/// The open borders of all rectangles. The sizes are the number of tiles.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
+#[lengths(u32)]
 pub struct OpenLists<'a> {
     /// The open borders of the rectangles so far.
     pub open: View<'a, Open>,
-    /// As long as `open`: gets the open borders of the joined rectangles.
+    /// Gets the open borders of the joined rectangles.
+    #[len(self.open.len())]
     pub joined: ViewMut<'a, Open>,
     /// For the first tile of each rectangle, the index of the rectangle's first open border.
+    #[len(*sizes)]
     pub first: View<'a, u32>,
     /// For each such tile, the number of the rectangle's open borders.
+    #[len(*sizes)]
     pub counts: ViewMut<'a, u32>,
 }
 
@@ -118,6 +122,7 @@ pub struct LinksMut<'a> {
     /// For each fragment, the one that continues it.
     pub next: ViewMut<'a, u32>,
     /// For each fragment, the key of the closed border that is discovered in it, or [`NONE`].
+    #[len(self.next.len())]
     pub keys: ViewMut<'a, u32>,
 }
 
@@ -144,7 +149,7 @@ pub struct LinksMut<'a> {
 /// | `stage` | each of [`TileGrid::stages`], in order |
 ///
 /// Nothing else uses the views meanwhile.
-#[kernel(block = 1)]
+#[kernel(block = 1, len(lists = grid.tiles(), links = ()))]
 pub unsafe fn connect(
     lists: OpenLists<'_>,
     links: LinksMut<'_>,

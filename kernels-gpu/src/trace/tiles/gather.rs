@@ -61,6 +61,7 @@ pub struct ClosedBorders<'a> {
     /// For each fragment, the one that continues it.
     pub next: View<'a, u32>,
     /// For each fragment, the key of the border that is discovered in it, or [`NONE`].
+    #[len(self.next.len())]
     pub keys: View<'a, u32>,
     /// For each border, in order of discovery, the fragment in which it is discovered.
     pub leaders: View<'a, u32>,
@@ -74,11 +75,13 @@ impl ClosedBorders<'_> {
     }
 }
 
-/// Which fragment passes each vertical side.
+/// Which fragment passes each vertical side. The sizes are the number of words.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
+#[lengths(u32)]
 pub struct PassedSides<'a> {
     /// For each word, the number of vertical sides before it.
+    #[len(*sizes)]
     pub before: View<'a, u32>,
     /// For each vertical side, the fragment.
     pub passed_by: View<'a, u32>,
@@ -164,7 +167,15 @@ pub unsafe fn list_borders(
 /// `fragments` and `borders` are as the last [`connect`](fn@super::connect::connect) and
 /// [`list_borders`](fn@list_borders) left them. `positions` has one element per fragment, `kinds`
 /// and `lengths` have one per border; nothing else uses the three meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(
+    block = BLOCK,
+    len(
+        borders = (),
+        positions = fragments.fragments.len(),
+        kinds = borders.leaders.len(),
+        lengths = borders.leaders.len(),
+    ),
+)]
 pub unsafe fn rank_fragments(
     fragments: Fragments<'_>,
     borders: ClosedBorders<'_>,
@@ -225,7 +236,15 @@ pub unsafe fn rank_fragments(
 /// `fragments`, `borders`, `positions` and `sides` are as the kernels before left them, for an
 /// image of this size. `previous_in_row` has one element per border, and nothing else uses it
 /// meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(
+    block = BLOCK,
+    len(
+        borders = (),
+        positions = fragments.len(),
+        sides = raster.words(),
+        previous_in_row = borders.leaders.len(),
+    ),
+)]
 pub unsafe fn find_previous_in_row(
     fragments: View<'_, Fragment>,
     borders: ClosedBorders<'_>,
@@ -258,7 +277,10 @@ pub unsafe fn find_previous_in_row(
 ///
 /// `positions` is as [`rank_fragments`](fn@rank_fragments) left it. `turns` has one element per
 /// fragment, and nothing else uses it meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(
+    block = BLOCK,
+    len(positions = fragments.fragments.len(), turns = fragments.fragments.len()),
+)]
 pub unsafe fn count_turns(
     fragments: Fragments<'_>,
     positions: View<'_, Position>,
@@ -299,7 +321,10 @@ pub unsafe fn count_turns(
 ///
 /// `turns` is as [`count_turns`](fn@count_turns) left it, `borders` as the kernels before did.
 /// `lengths` has one element per border. Nothing else uses `turns` and `lengths` meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(
+    block = BLOCK,
+    len(borders = (), turns = borders.next.len(), lengths = borders.leaders.len()),
+)]
 pub unsafe fn rank_turns(
     borders: ClosedBorders<'_>,
     turns: ViewMut<'_, Turns>,

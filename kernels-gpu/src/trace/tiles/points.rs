@@ -27,7 +27,7 @@ pub struct FragmentRanks<'a> {
 /// `fragments` and `ranks` are as the previous kernels left them, for an image of this size and
 /// with this geometry and approximation. `destination` has room for all points of the borders that
 /// have a place, and nothing else uses it meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, len(destination = ()))]
 pub unsafe fn write_points(
     fragments: Fragments<'_>,
     ranks: FragmentRanks<'_>,

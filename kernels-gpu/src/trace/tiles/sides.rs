@@ -14,7 +14,10 @@ use crate::trace::pixels::Pixels;
 ///
 /// `border` and `side_counts` have one element per word of `image`; nothing else uses the two
 /// meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(
+    block = BLOCK,
+    len(image = (), border = image.raster.words(), side_counts = image.raster.words()),
+)]
 pub unsafe fn border_preprocessing(
     image: Pixels<'_>,
     border: ViewMut<'_, u64>,

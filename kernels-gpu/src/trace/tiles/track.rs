@@ -49,55 +49,102 @@ pub struct Open {
     pub leader: u32,
 }
 
+/// The sums of [`TileCounts`], from which the lengths of [`TrackedBorders`] follow.
+#[cfg(not(target_arch = "nvptx64"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrackedSizes {
+    /// Vertical sides of the image.
+    pub sides: u32,
+    /// Fragments.
+    pub fragments: u32,
+    /// Steps.
+    pub steps: u32,
+    /// Open borders.
+    pub open: u32,
+}
+
 /// The results of [`track_write`](fn@track_write): all pieces of borders, and the open borders.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
+#[lengths(TrackedSizes, buffers = TrackedBuffers)]
 pub struct TrackedBorders<'a> {
     /// For each vertical side, the fragment that passes it.
+    #[len(sizes.sides)]
     pub passed_by: ViewMut<'a, u32>,
     /// The code of each step, fragment by fragment.
+    #[len(sizes.steps)]
     pub steps: ViewMut<'a, u8>,
     /// All fragments.
+    #[len(sizes.fragments)]
     pub fragments: ViewMut<'a, Fragment>,
     /// For each fragment, the one that continues it: itself at first.
+    #[len(sizes.fragments)]
     pub next: ViewMut<'a, u32>,
     /// For each fragment, the key of the closed border that is discovered in it, or [`NONE`].
+    #[len(sizes.fragments)]
     pub keys: ViewMut<'a, u32>,
     /// All open borders, rectangle by rectangle.
+    #[len(sizes.open)]
     pub open: ViewMut<'a, Open>,
 }
 
-/// The counts of [`track_count`](fn@track_count): one number per rectangle in each view.
+#[cfg(not(target_arch = "nvptx64"))]
+impl TrackedBorders<'_> {
+    /// The numbers for which there is room.
+    fn room(&self) -> TrackedSizes {
+        TrackedSizes {
+            sides: self.passed_by.len() as u32,
+            fragments: self.fragments.len() as u32,
+            steps: self.steps.len() as u32,
+            open: self.open.len() as u32,
+        }
+    }
+}
+
+/// The counts of [`track_count`](fn@track_count). The sizes are the number of rectangles.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
+#[lengths(u32, buffers = TileCountBuffers)]
 pub struct TileCounts<'a> {
     /// Fragments.
+    #[len(*sizes)]
     pub fragments: ViewMut<'a, u32>,
     /// Steps.
+    #[len(*sizes)]
     pub steps: ViewMut<'a, u32>,
     /// Open borders.
+    #[len(*sizes)]
     pub open: ViewMut<'a, u32>,
 }
 
-/// The scans of [`TileCounts`]: in each view, the index of each rectangle's first element.
+/// The scans of [`TileCounts`]: in each view, the index of each rectangle's first element. The
+/// sizes are the number of rectangles.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
+#[lengths(u32)]
 pub struct TileStarts<'a> {
     /// Fragments.
+    #[len(*sizes)]
     pub fragments: View<'a, u32>,
     /// Steps.
+    #[len(*sizes)]
     pub steps: View<'a, u32>,
     /// Open borders.
+    #[len(*sizes)]
     pub open: View<'a, u32>,
 }
 
-/// The results of [`border_preprocessing`](fn@super::sides::border_preprocessing).
+/// The results of [`border_preprocessing`](fn@super::sides::border_preprocessing). The sizes are
+/// the number of words.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
+#[lengths(u32)]
 pub struct Preprocessed<'a> {
     /// The pixels that borders pass, one bit per pixel, as the image's words.
+    #[len(*sizes)]
     pub border: View<'a, u64>,
     /// For each word, the number of vertical sides before it.
+    #[len(*sizes)]
     pub sides_before: View<'a, u32>,
 }
 
@@ -381,7 +428,16 @@ impl Tracker<'_> {
 /// `border` is what [`border_preprocessing`](fn@super::sides::border_preprocessing) has made of
 /// `image`. `marks` has one element per pixel, all 0; `counts` has one per rectangle in each view.
 /// Nothing else uses the two meanwhile.
-#[kernel(block = 1, min_blocks = 16)]
+#[kernel(
+    block = 1,
+    min_blocks = 16,
+    len(
+        image = (),
+        border = image.pixels.raster.words(),
+        marks = image.pixels.raster.pixels(),
+        counts = grid.tiles(),
+    ),
+)]
 pub unsafe fn track_count(
     image: TracedImage<'_>,
     grid: TileGrid,
@@ -419,7 +475,17 @@ pub unsafe fn track_count(
 /// scans of its counts; `preprocessed` has the `border` given to that kernel, and the scan of the
 /// counts of sides. The sums of all these counts are the lengths of the views of `tracked`. Nothing
 /// else uses `marks` and `tracked` meanwhile.
-#[kernel(block = 1, min_blocks = 16)]
+#[kernel(
+    block = 1,
+    min_blocks = 16,
+    len(
+        image = (),
+        preprocessed = image.pixels.raster.words(),
+        marks = image.pixels.raster.pixels(),
+        first = grid.tiles(),
+        tracked = tracked.room(),
+    ),
+)]
 pub unsafe fn track_write(
     image: TracedImage<'_>,
     grid: TileGrid,

@@ -3,14 +3,14 @@
 use cuda_std::launch::Launcher;
 use cuda_std::{Pod, View, ViewMut};
 use trazar_kernels::route::tiles::{
-    self, Area, JoinedPin, Labels, NET_JOINED_PINS, NET_PATH_CELLS, NET_WORDS, Nets, PathCost,
-    Problem, Queue, Slot, Span, TILE, TiledGrid, Tiling, Trees,
+    self, Area, JoinedPin, LabelBuffers, Labels, NET_JOINED_PINS, NET_PATH_CELLS, NET_WORDS, Nets,
+    PathCost, Problem, QueueBuffers, RouteSizes, Slot, Span, TiledGrid, Tiling, TreeBuffers,
 };
 
 use super::gather_paths;
 use super::plan::Plan;
 use crate::Result;
-use crate::gpu::{Gpu, GpuBuffer};
+use crate::gpu::{Gpu, GpuBuffer, OnGpu};
 use crate::memory::{collect, reserve};
 use crate::route::gpu::grid::DeviceGrid;
 use crate::route::net::Net;
@@ -37,77 +37,71 @@ impl<G: Gpu, L: PathCostKernels> State<G, L> {
         let pin_cells = gpu.upload(&plan.pin_cells)?;
         let pin_starts = gpu.upload(&plan.pin_starts)?;
         let cell_places = gpu.upload(&plan.cell_places)?;
-        let mut rims = gpu.alloc::<L>(slots as usize * tiling.rim() as usize)?;
-        let mut pin_labels = gpu.alloc::<L>(plan.pin_cells.len())?;
-        let mut pending = gpu.alloc(slots as usize + blocks as usize)?;
-        let mut locks = gpu.alloc(slots as usize)?;
-        let mut counters = gpu.alloc(tiles::COUNTERS as usize)?;
-        let mut is_joined = gpu.alloc(pins)?;
-        let mut state = Self {
-            areas: gpu.upload(&plan.areas)?,
-            slots: gpu.upload(&plan.slots)?,
-            labels: gpu.alloc(slots as usize * TILE as usize)?,
-            net_words: gpu.alloc(plan.nets() as usize * NET_WORDS as usize)?,
-            joined: gpu.alloc_zeroed(pins)?,
-            paths: gpu.alloc(plan.path_cells as usize)?,
+        let sizes = RouteSizes {
+            slots,
+            rim: tiling.rim(),
+            blocks,
+            nets: plan.nets(),
+            pins,
+            pin_cells: plan.pin_cells.len(),
+            path_cells: plan.path_cells,
         };
-        let quarters = state.labels.view_mut_as::<u32>().len() / 4;
+        let memory = OnGpu(gpu.clone());
+        let mut labels = LabelBuffers::<_, L>::alloc(&memory, &sizes)?;
+        let mut queue = QueueBuffers::alloc(&memory, &sizes)?;
+        let mut trees = TreeBuffers::alloc(&memory, &sizes)?;
+        let areas = gpu.upload(&plan.areas)?;
+        let net_slots = gpu.upload(&plan.slots)?;
+        let quarters = labels.cells.view_mut_as::<u32>().len() / 4;
         let threads = [
-            pin_labels.view_mut_as::<u32>().len(),
-            pending.len(),
-            counters.len(),
-            state.net_words.len(),
+            labels.pins.view_mut_as::<u32>().len(),
+            queue.pending.len(),
+            queue.counters.len(),
+            queue.nets.len(),
             pins,
         ]
         .into_iter()
         .fold(quarters, usize::max);
         let words = Labels {
-            cells: state.labels.view_mut_as(),
-            rims: rims.view_mut_as(),
-            pins: pin_labels.view_mut_as(),
-        };
-        let queue = Queue {
-            pending: pending.view_mut(),
-            locks: locks.view_mut(),
-            counters: counters.view_mut(),
-            nets: state.net_words.view_mut(),
+            cells: labels.cells.view_mut_as(),
+            rims: labels.rims.view_mut_as(),
+            pins: labels.pins.view_mut_as(),
         };
         let on = &gpu.launcher();
-        // SAFETY: the lengths that the kernel asks for, and one thread per element.
+        // SAFETY: one thread per element.
         unsafe {
             tiles::route_start::launch_threads(
                 on,
                 threads,
                 words,
-                queue,
-                is_joined.view_mut(),
+                queue.views(),
+                trees.is_joined.view_mut(),
                 L::UNREACHED_WORDS,
             )?;
         }
         let problem = Problem {
             grid: grid.tiled(),
             nets: Nets {
-                areas: state.areas.view(),
-                slots: state.slots.view(),
+                areas: areas.view(),
+                slots: net_slots.view(),
                 pin_cells: pin_cells.view(),
                 pin_starts: pin_starts.view(),
                 cell_places: cell_places.view(),
             },
-            labels: Labels {
-                cells: state.labels.view_mut(),
-                rims: rims.view_mut(),
-                pins: pin_labels.view_mut(),
-            },
-            queue,
-            trees: Trees {
-                is_joined: is_joined.view_mut(),
-                joined: state.joined.view_mut(),
-                paths: state.paths.view_mut(),
-            },
+            labels: labels.views(),
+            queue: queue.views(),
+            trees: trees.views(),
         };
         // SAFETY: as for `route_start`, which has run; the plan's pins are in their nets' windows.
         unsafe { L::launch_route(on, blocks, problem)? };
-        Ok(state)
+        Ok(Self {
+            areas,
+            slots: net_slots,
+            labels: labels.cells,
+            net_words: queue.nets,
+            joined: trees.joined,
+            paths: trees.paths,
+        })
     }
 
     /// The trees. Waits for them.

@@ -5,6 +5,7 @@ use std::mem::swap;
 use trazar_kernels::trace::pixels::Raster;
 use trazar_kernels::trace::tiles::connect::{self as kernel, LinksMut, OpenLists};
 use trazar_kernels::trace::tiles::grid::{NONE, TileGrid};
+use trazar_kernels::trace::tiles::track::TrackedBuffers;
 
 use super::track::Tracked;
 use crate::Result;
@@ -18,9 +19,9 @@ pub(super) fn connect<G: Gpu>(
     grid: TileGrid,
 ) -> Result<()> {
     let Tracked {
-        next,
-        keys,
-        open,
+        borders: TrackedBuffers {
+            next, keys, open, ..
+        },
         first_open,
         open_counts,
         ..

@@ -5,11 +5,12 @@ use trazar_kernels::trace::tiles::gather::{
     ClosedBorders, Fragments, PassedSides, count_turns, find_previous_in_row, list_borders,
     mark_discoveries, rank_fragments, rank_turns,
 };
+use trazar_kernels::trace::tiles::track::TrackedBuffers;
 
 use super::track::Tracked;
 use super::{BorderBuffers, TileBorders, Work};
 use crate::Result;
-use crate::gpu::{Gpu, GpuBuffer, scan_counts};
+use crate::gpu::{Gpu, GpuBuffer, OnGpu, scan_counts};
 
 /// Puts the borders, all of which are closed, into order of discovery, and finds where their steps
 /// are.
@@ -17,14 +18,18 @@ pub(super) fn gather<G: Gpu>(work: &Work<'_, G>, tracked: Tracked<G>) -> Result<
     let gpu = work.gpu;
     let on = &gpu.launcher();
     let Tracked {
+        borders,
+        sides_before,
+        ..
+    } = tracked;
+    let TrackedBuffers {
+        passed_by,
         steps,
         fragments,
         next,
         keys,
-        sides_before,
-        passed_by,
         ..
-    } = tracked;
+    } = borders;
     let n = fragments.len();
     // planted: rectangle-discovered
     let mut discovered = gpu.alloc_zeroed(passed_by.len())?;
@@ -35,7 +40,7 @@ pub(super) fn gather<G: Gpu>(work: &Work<'_, G>, tracked: Tracked<G>) -> Result<
     let mut leaders = gpu.alloc(count as usize)?;
     let mut positions = gpu.alloc(n)?;
     let mut turns = gpu.alloc(if only_turns { n } else { 0 })?;
-    let mut found = BorderBuffers::new(gpu, count)?;
+    let mut found = BorderBuffers::alloc(&OnGpu(gpu.clone()), &count)?;
     // SAFETY: one element per fragment, border, side or word, as the kernels ask; they run in
     // order.
     unsafe {

@@ -3,27 +3,19 @@
 use trazar_kernels::trace::tiles::grid::TileGrid;
 use trazar_kernels::trace::tiles::sides::border_preprocessing;
 use trazar_kernels::trace::tiles::track::{
-    Fragment, Open, Preprocessed, TileCounts, TileStarts, TrackedBorders, track_count, track_write,
+    Preprocessed, TileCountBuffers, TileStarts, TrackedBuffers, TrackedSizes, track_count,
+    track_write,
 };
 
 use super::Work;
 use crate::Result;
-use crate::gpu::{Gpu, GpuBuffer, Scanner, read_first, scan_counts};
+use crate::gpu::{Gpu, GpuBuffer, OnGpu, Scanner, read_first, scan_counts};
 
 /// The result of tracking.
 pub(super) struct Tracked<G: Gpu> {
-    /// The codes of steps, fragment by fragment.
-    pub(super) steps: G::Buffer<u8>,
-    pub(super) fragments: G::Buffer<Fragment>,
-    /// For each fragment, the one that continues it.
-    pub(super) next: G::Buffer<u32>,
-    /// For each fragment in which a border is discovered, the side of the discovery.
-    pub(super) keys: G::Buffer<u32>,
+    pub(super) borders: TrackedBuffers<OnGpu<G>>,
     /// For each word, the number of vertical sides before it.
     pub(super) sides_before: G::Buffer<u32>,
-    /// For each vertical side, the fragment that passes it.
-    pub(super) passed_by: G::Buffer<u32>,
-    pub(super) open: G::Buffer<Open>,
     /// For each rectangle, where its open borders begin, and how many there are.
     pub(super) first_open: G::Buffer<u32>,
     pub(super) open_counts: G::Buffer<u32>,
@@ -49,9 +41,8 @@ pub(super) fn track<G: Gpu>(
     let mut marks = gpu.alloc::<u8>(raster.width as usize * raster.height as usize)?;
     // planted: rectangle-marks
     marks.fill(0)?;
-    let mut first_fragments = gpu.alloc::<u32>(tiles as usize)?;
-    let mut first_steps = gpu.alloc::<u32>(tiles as usize)?;
-    let mut open_counts = gpu.alloc::<u32>(tiles as usize)?;
+    let memory = OnGpu(gpu.clone());
+    let mut counts = TileCountBuffers::alloc(&memory, &tiles)?;
     // SAFETY: one element per word, pixel or rectangle, as the kernel asks; the marks are 0; image
     // and labels are acquired.
     unsafe {
@@ -62,27 +53,24 @@ pub(super) fn track<G: Gpu>(
             grid,
             border.view(),
             marks.view_mut(),
-            TileCounts {
-                fragments: first_fragments.view_mut(),
-                steps: first_steps.view_mut(),
-                open: open_counts.view_mut(),
-            },
+            counts.views(),
         )?;
     }
-    let fragment_count = scan_counts(gpu, &mut first_fragments)? as usize;
-    let step_count = scan_counts(gpu, &mut first_steps)? as usize;
+    let fragment_count = scan_counts(gpu, &mut counts.fragments)?;
+    let step_count = scan_counts(gpu, &mut counts.steps)?;
     let mut first_open = gpu.alloc::<u32>(tiles as usize)?;
     let mut scanner = Scanner::new(gpu, tiles)?;
-    scanner.scan(&open_counts, &mut first_open)?;
-    let open_count = read_first(scanner.total())? as usize;
+    scanner.scan(&counts.open, &mut first_open)?;
+    let open_count = read_first(scanner.total())?;
     queued("tracking: counts")?;
 
-    let mut passed_by = gpu.alloc(sides as usize)?;
-    let mut steps = gpu.alloc(step_count)?;
-    let mut fragments = gpu.alloc(fragment_count)?;
-    let mut next = gpu.alloc(fragment_count)?;
-    let mut keys = gpu.alloc(fragment_count)?;
-    let mut open = gpu.alloc(open_count)?;
+    let sizes = TrackedSizes {
+        sides,
+        fragments: fragment_count,
+        steps: step_count,
+        open: open_count,
+    };
+    let mut borders = TrackedBuffers::alloc(&memory, &sizes)?;
     // SAFETY: the kernels before have made the marks and the counts, which have been scanned, and
     // the lengths are the counts' sums.
     unsafe {
@@ -97,31 +85,19 @@ pub(super) fn track<G: Gpu>(
             },
             marks.view_mut(),
             TileStarts {
-                fragments: first_fragments.view(),
-                steps: first_steps.view(),
+                fragments: counts.fragments.view(),
+                steps: counts.steps.view(),
                 open: first_open.view(),
             },
-            TrackedBorders {
-                passed_by: passed_by.view_mut(),
-                steps: steps.view_mut(),
-                fragments: fragments.view_mut(),
-                next: next.view_mut(),
-                keys: keys.view_mut(),
-                open: open.view_mut(),
-            },
+            borders.views(),
         )?;
     }
     queued("tracking")?;
     Ok(Tracked {
-        steps,
-        fragments,
-        next,
-        keys,
+        borders,
         sides_before,
-        passed_by,
-        open,
         first_open,
-        open_counts,
+        open_counts: counts.open,
     })
 }
 
