@@ -27,6 +27,7 @@ pub(super) mod teh_chin;
 #[cfg(test)]
 pub(super) mod test_cases;
 mod tiles;
+pub(crate) mod values;
 pub(super) mod walk;
 
 use std::mem::take;
