@@ -72,7 +72,7 @@ pub use engine::Engine;
 pub use error::{Error, Result};
 pub use geometry::{BoundingBox, Location};
 pub use glam;
-pub use image::gpu::{DeviceBytes, DeviceImage, DeviceImageBatch};
+pub use image::gpu::{DeviceBytes, DeviceImage, DeviceImageBatch, DeviceValues};
 pub use image::{BinaryImage, MAX_SIDE, PixelValue, Sample, Samples, ValueImage, WORD_BITS};
 #[doc(no_inline)]
 pub use label::{

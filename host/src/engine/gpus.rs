@@ -6,8 +6,9 @@ use crate::error::Result;
 use crate::geometry::Cell;
 use crate::gpu::Gpu;
 use crate::image::BinaryImage;
+use crate::image::gpu::AnyValues;
 use crate::label::parts::{BandNumbers, LabelPart, Workers, workers_on};
-use crate::label::{self, DeviceLabeler, LabelOptions, Labels};
+use crate::label::{self, Connectivity, DeviceLabeler, LabelOptions, Labels};
 use crate::progress::Progress;
 use crate::route::{
     DeviceRouter, DistanceOptions, Distances, Net, Route, RouteAlgorithm, RoutingGrid,
@@ -33,6 +34,8 @@ pub(super) trait DeviceJobs: Send + Sync {
     fn release_working_memory(&self) -> u64;
 
     fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels>;
+
+    fn label_values(&self, image: AnyValues<'_>, connectivity: Connectivity) -> Result<Labels>;
 
     fn label_part(
         &self,
@@ -134,6 +137,10 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
             [_] => self.labeler.label_host(image, options),
             all => label::label_host(all, image, options),
         })
+    }
+
+    fn label_values(&self, image: AnyValues<'_>, connectivity: Connectivity) -> Result<Labels> {
+        self.run(|| self.labeler.label_values_host(image, connectivity))
     }
 
     fn label_part(

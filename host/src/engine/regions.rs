@@ -47,17 +47,20 @@ impl Engine {
     /// raster order of their first pixels.
     ///
     /// # Errors
-    /// - [`Error::Unavailable`](crate::Error::Unavailable) on a GPU or the emulator;
     /// - [`Error::TooMany`](crate::Error::TooMany) for more than 2³² - 1 runs of equal values in
     ///   rows;
-    /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory);
+    /// - by kernels, [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for more than 2³¹
+    ///   pixels, and `Error::Cuda` or [`Error::Emulator`](crate::Error::Emulator).
     pub fn label_values<T: PixelValue>(
         &self,
         image: &ValueImage<'_, T>,
         connectivity: Connectivity,
     ) -> Result<Labels> {
-        self.check_does_values("labels of values")?;
-        crate::label::cpu::values::label(image, connectivity, &self.progress())
+        match &self.device {
+            None => crate::label::cpu::values::label(image, connectivity, &self.progress()),
+            Some(device) => device.label_values(T::any(image), connectivity),
+        }
     }
 
     /// Refuses jobs on values that no device but the processor does.

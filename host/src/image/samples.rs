@@ -131,6 +131,24 @@ impl<'a, T> Samples<'a, T> {
         }
     }
 
+    /// The values from the first pixel's on, and the number of values from the start of a row to the
+    /// start of the next, if the values of each row are adjacent.
+    pub(crate) fn adjacent_rows(&self) -> Option<(&'a [T], usize)> {
+        match &self.layout {
+            Layout::Strided {
+                values,
+                row_stride,
+                column_stride: 1,
+            } if *row_stride >= self.width => {
+                let needed = (self.height - 1) * row_stride + self.width;
+                Some((&values[..needed], *row_stride))
+            }
+            Layout::Strided { .. } => None,
+            #[cfg(feature = "ndarray")]
+            Layout::Array(array) => Some((array.to_slice()?, self.width)),
+        }
+    }
+
     /// Whether the next value in memory is that of the next row rather than of the next column.
     fn is_by_columns(&self) -> bool {
         match &self.layout {

@@ -13,7 +13,7 @@ pub trait PixelValue: Copy + PartialEq + PartialOrd + Send + Sync + std::fmt::De
 /// What the library needs to know of a [`PixelValue`]; outside, the trait cannot be implemented.
 mod sealed {
     /// An integer for each value, in the order of the values.
-    pub trait Key: Copy + 'static {
+    pub trait Key: crate::image::gpu::DeviceValue {
         /// Whether the type has values that are not a number (NaN).
         const MAY_BE_NAN: bool;
 

@@ -120,50 +120,8 @@ pub struct EqualityPlanesMut<'a> {
 pub struct Validity<'a> {
     /// The pixels of the mask as a binary image, [`Raster::words`] words; empty without a mask.
     pub mask: View<'a, u64>,
-    /// The bits of the background value, in the lowest bits.
-    pub background: u64,
-    /// Elements from the start of a row to the start of the next.
+    /// Elements from the start of a row of values to the start of the next.
     pub pitch: u32,
-    /// 1 if there is a background value, else 0.
-    pub has_background: u32,
-}
-
-/// The type of a pixel's value, as the kernels compare it.
-trait Value: Pod {
-    /// From a background value's bits.
-    fn of_bits(bits: u64) -> Self;
-    /// Whether two values are equal as numbers. Two NaNs are not.
-    fn equals(self, other: Self) -> bool;
-}
-
-macro_rules! integer_values {
-    ($($t:ty)*) => {$(
-        impl Value for $t {
-            #[inline(always)]
-            fn of_bits(bits: u64) -> Self {
-                bits as Self
-            }
-
-            #[inline(always)]
-            fn equals(self, other: Self) -> bool {
-                self == other
-            }
-        }
-    )*};
-}
-
-integer_values! { u8 u16 u32 u64 }
-
-impl Value for f32 {
-    #[inline(always)]
-    fn of_bits(bits: u64) -> Self {
-        Self::from_bits(bits as u32)
-    }
-
-    #[inline(always)]
-    fn equals(self, other: Self) -> bool {
-        self == other
-    }
 }
 
 /// A pixel's value, and whether it is valid, as far as the value says.
@@ -173,41 +131,46 @@ struct Sample<T> {
     is_valid: bool,
 }
 
-impl<T: Value> Sample<T> {
+impl<T: Pod + PartialEq> Sample<T> {
     #[inline(always)]
     fn equals(self, other: Self) -> bool {
         // planted: equality-valid
-        self.is_valid && other.is_valid && self.value.equals(other.value)
+        self.is_valid && other.is_valid && self.value == other.value
     }
 }
 
 /// The values of an image, for a warp.
 struct Values<'a, T: Pod> {
     values: View<'a, T>,
+    /// The values of background.
+    background: View<'a, T>,
     validity: Validity<'a>,
     raster: Raster,
 }
 
-impl<T: Value> Values<'_, T> {
+impl<T: Pod + PartialEq + Default> Values<'_, T> {
     /// Pixel `(x, y)`; one that is not valid outside the image, also where `x` has wrapped around.
     #[inline(always)]
     fn at(&self, x: u32, y: u32) -> Sample<T> {
-        let background = T::of_bits(self.validity.background);
         if x >= self.raster.width || y >= self.raster.height {
             return Sample {
-                value: background,
+                value: T::default(),
                 is_valid: false,
             };
         }
         let value = self
             .values
             .ldg(y as usize * self.validity.pitch as usize + x as usize);
-        let is_background = self.validity.has_background != 0 && value.equals(background);
         // A NaN is not equal to itself.
-        Sample {
-            value,
-            is_valid: value.equals(value) && !is_background,
+        #[expect(clippy::eq_op)]
+        let mut is_valid = value == value;
+        let mut i = 0;
+        while i < self.background.len() as u32 {
+            // planted: equality-background
+            is_valid = is_valid && value != self.background.ldg(i);
+            i += 1;
         }
+        Sample { value, is_valid }
     }
 
     /// The word of the mask; all pixels without one.
@@ -240,7 +203,7 @@ fn word_of(low: bool, high: bool) -> u64 {
 ///               keep only what the mask has at both ends
 /// ```
 #[inline(always)]
-fn compare<T: Value>(values: &Values<'_, T>, planes: EqualityPlanesMut<'_>) {
+fn compare<T: Pod + PartialEq + Default>(values: &Values<'_, T>, planes: EqualityPlanesMut<'_>) {
     let raster = values.raster;
     let warps = thread::block_idx_x() * (BLOCK / WARP_SIZE) + thread::thread_idx_x() / WARP_SIZE;
     let lane = thread::thread_idx_x() % WARP_SIZE;
@@ -308,17 +271,19 @@ macro_rules! equality_kernel {
         /// # Safety
         ///
         /// `values` has an element for each pixel, rows of the image's width `validity.pitch`
-        /// elements apart; the other views have the lengths that their fields say. Nothing else
+        /// elements apart; the views in `validity` and `planes` have the lengths that their fields say. Nothing else
         /// uses `planes` meanwhile. The launch has [`threads`] threads.
         #[kernel(block = BLOCK)]
         pub unsafe fn $name(
             values: View<'_, $t>,
+            background: View<'_, $t>,
             validity: Validity<'_>,
             planes: EqualityPlanesMut<'_>,
         ) {
             let raster = planes.raster;
             let values = Values {
                 values,
+                background,
                 validity,
                 raster,
             };
