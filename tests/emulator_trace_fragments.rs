@@ -12,7 +12,7 @@ use trazar::{
 };
 use trazar_test_support::contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, compare};
 use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed, small_emulator};
-use trazar_test_support::kernels::fragments::{self, Parts, counter, follow, records};
+use trazar_test_support::kernels::fragments::{PartsBuffers, Sizes, counter, follow};
 use trazar_test_support::kernels::options as kernel_options;
 use trazar_test_support::kernels::pixels::{Pixels, Raster, TracedImage};
 use trazar_test_support::seeds::Random;
@@ -606,7 +606,14 @@ fn counters_that_wrap_around_are_noticed() {
     let gpu = small_emulator(seed());
     let image = generate::noise(130, 40, 0.3, seed()).unwrap();
     let raster = Raster::new(image.width(), image.height()).unwrap();
-    let (tiles, words) = (fragments::tiles(raster) as usize, raster.words() as usize);
+    // Room for nothing that is counted.
+    let sizes = Sizes {
+        raster,
+        fragments: 0,
+        closed: 0,
+        sides: 0,
+        points: 0,
+    };
     let uploaded = gpu.upload(image.words()).unwrap();
     let labels = gpu.alloc(0).unwrap();
     let run = |preset: &[(u32, u32)]| -> Vec<u32> {
@@ -614,17 +621,8 @@ fn counters_that_wrap_around_are_noticed() {
         for &(counter, value) in preset {
             counters[counter as usize] = value;
         }
-        let mut counters = gpu.upload(&counters).unwrap();
-        let mut records = gpu
-            .alloc(tiles * records::tile_record::WORDS as usize)
-            .unwrap();
-        let mut dense = gpu.alloc(tiles).unwrap();
-        let mut rows = gpu.alloc(tiles * fragments::TILE_HEIGHT as usize).unwrap();
-        let mut starts = gpu.alloc(tiles * fragments::TILE_HEIGHT as usize).unwrap();
-        let mut starts_before = gpu.alloc(words).unwrap();
-        let (mut found, mut closed) = (gpu.alloc(0).unwrap(), gpu.alloc(0).unwrap());
-        let (mut sides, mut points) = (gpu.alloc(0).unwrap(), gpu.alloc(0).unwrap());
-        let (mut before, mut closed_before) = (gpu.alloc(0).unwrap(), gpu.alloc(0).unwrap());
+        let mut buffers = PartsBuffers::alloc(&gpu, &sizes).unwrap();
+        buffers.counters.write(&counters).unwrap();
         let image = TracedImage {
             pixels: Pixels {
                 words: uploaded.view(),
@@ -633,27 +631,12 @@ fn counters_that_wrap_around_are_noticed() {
             labels: labels.view(),
             geometry: kernel_options::Geometry::Centers,
         };
-        let parts = Parts {
-            counters: counters.view_mut(),
-            tiles: records.view_mut(),
-            dense: dense.view_mut(),
-            rows: rows.view_mut(),
-            starts: starts.view_mut(),
-            starts_before: starts_before.view_mut(),
-            fragments: found.view_mut(),
-            closed: closed.view_mut(),
-            fragment_nodes_before: before.view_mut(),
-            closed_nodes_before: closed_before.view_mut(),
-            sides: sides.view_mut(),
-            points: points.view_mut(),
-        };
         let approximation = kernel_options::Approximation::Simple;
-        // SAFETY: lengths as the kernel asks for; those with capacities may have any.
-        unsafe {
-            follow::follow_few_tiles::launch(&gpu, tiles as u32, image, approximation, parts)
-        }
-        .unwrap();
-        counters.to_vec().unwrap()
+        let (tiles, parts) = (sizes.tiles(), buffers.views());
+        // SAFETY: one block per tile.
+        unsafe { follow::follow_few_tiles::launch(&gpu, tiles, image, approximation, parts) }
+            .unwrap();
+        buffers.counters.to_vec().unwrap()
     };
     let counted = run(&[]);
     assert_eq!(counted[counter::WRAPPED as usize], 0);

@@ -316,6 +316,10 @@ pub enum Error {
         bytes: u64,
     },
 
+    /// A working buffer, on a GPU or the emulator, for which there was no memory.
+    #[error(transparent)]
+    Buffer(Box<cuda_std::lengths::AllocError<Error>>),
+
     /// Options that contradict each other, or a value that an option does not take.
     #[error(transparent)]
     InvalidOption(#[from] OptionError),
@@ -412,6 +416,7 @@ impl Error {
     pub fn is_out_of_memory(&self) -> bool {
         match self {
             Self::OutOfMemory { .. }
+            | Self::Buffer(_)
             | Self::Emulator(cuda_std::emulator::EmulatorError::OutOfMemory { .. }) => true,
             #[cfg(feature = "cuda")]
             Self::Cuda(

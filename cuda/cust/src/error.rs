@@ -5,6 +5,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::ptr;
 
+use cuda_std::lengths::ViewProblem;
+
 use crate::problem::{LaunchProblem, ParamProblem};
 use crate::sys::{self, Status};
 use crate::version::{ComputeCapability, DriverVersion, PtxVersion};
@@ -282,6 +284,14 @@ pub enum CudaError {
         kernel: String,
         /// What is wrong with the launch, and which limit holds.
         problem: LaunchProblem,
+    },
+    /// A launch with a view that is shorter or less aligned than the kernel states.
+    #[error("kernel `{kernel}` can't be launched: {problem}")]
+    BadView {
+        /// The kernel's name.
+        kernel: String,
+        /// The view, and what it should be.
+        problem: ViewProblem,
     },
     /// The driver refused the launch.
     #[error("launching kernel `{kernel}` failed: {status}")]

@@ -390,6 +390,7 @@ mod tests {
             cooperative: false,
             zero_at_exit: &[],
             entry: None,
+            check_views: None,
         };
         let at = |offset, size| Param { offset, size };
         let right = [at(0, 4), at(8, 16), at(24, 1)];

@@ -75,7 +75,8 @@ impl ModuleQueue {
 /// Launches cost 3 µs to 6 µs of host time. They are checked first, and nothing is launched on
 /// [`CudaError::BadLaunch`], which says which limit of device or kernel was passed, or on
 /// [`CudaError::WrongParameters`]: the number of parameters is compared with the PTX, and their
-/// sizes and places with what the driver says (CUDA 12.4 and newer).
+/// sizes and places with what the driver says (CUDA 12.4 and newer). [`CudaError::BadView`] is a
+/// view that is shorter than the kernel states.
 impl Launcher for ModuleQueue {
     type Error = CudaError;
 
@@ -94,6 +95,11 @@ impl Launcher for ModuleQueue {
             }
         })?;
         kernel.check_params(spec)?;
+        // SAFETY: the caller promises an address of a fitting value for each parameter.
+        unsafe { spec.check_views(config, args) }.map_err(|problem| CudaError::BadView {
+            kernel: spec.name.to_owned(),
+            problem,
+        })?;
         let stream = self.stream.bind()?;
         self.stream
             .blame(kernel.allow_shared(config.dynamic_shared))?;

@@ -155,6 +155,7 @@ mod tests {
             cooperative: false,
             zero_at_exit: &[],
             entry: None,
+            check_views: None,
         };
         let config = LaunchConfig {
             grid,

@@ -476,6 +476,7 @@ fn impossible_launches_are_refused() -> Result<(), CudaError> {
         cooperative: false,
         zero_at_exit: &[],
         entry: None,
+        check_views: None,
     };
     assert_eq!(
         launch_without_args(&queue, &ABSENT, shape(1, 64)).unwrap_err(),
@@ -827,6 +828,7 @@ fn parameters_are_compared_with_the_launchers() -> Result<(), CudaError> {
         cooperative: false,
         zero_at_exit: &[],
         entry: None,
+        check_views: None,
     };
     for (spec, args) in [(&FEWER, 0), (&OTHER, 2)] {
         let value = 0u64;

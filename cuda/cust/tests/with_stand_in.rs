@@ -27,6 +27,7 @@ static NOTHING: KernelSpec = KernelSpec {
     cooperative: false,
     zero_at_exit: &[],
     entry: None,
+    check_views: None,
 };
 
 fn launch(queue: &ModuleQueue) -> Result<(), CudaError> {
@@ -298,6 +299,7 @@ fn stale_kernels_are_refused() -> Result<(), CudaError> {
         cooperative: false,
         zero_at_exit: &[],
         entry: None,
+        check_views: None,
     };
 
     let driver = stand_in();
@@ -353,6 +355,7 @@ fn cooperative_kernels_are_launched_as_such() -> Result<(), CudaError> {
         cooperative: true,
         zero_at_exit: &[],
         entry: None,
+        check_views: None,
     };
     const TOO_LARGE: u32 = 720;
 

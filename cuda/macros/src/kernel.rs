@@ -102,8 +102,16 @@ pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenS
         }
     }
 
+    for stated in &options.lengths {
+        let name = &stated.parameter;
+        if !params.iter().any(|param| param.name == *name) {
+            let message = "`len` names the kernel's parameters";
+            return Err(Error::new_spanned(name, message));
+        }
+    }
+
     let device = device(&function, &options, block, &params);
-    let host = launcher::host(&function, &options, block, &params);
+    let host = launcher::host(&function, &options, block, &params)?;
     Ok(quote! { #device #host })
 }
 

@@ -2,9 +2,10 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
-use syn::{Attribute, Ident, ItemFn, LitStr};
+use syn::{Attribute, Ident, ItemFn, LitStr, Result};
 
 use crate::kernel::Param;
+use crate::lengths::{self, View};
 use crate::options::{BlockExtents, Options};
 use crate::text::type_text;
 
@@ -14,7 +15,7 @@ pub(crate) fn host(
     options: &Options,
     block: &BlockExtents,
     params: &[Param],
-) -> TokenStream {
+) -> Result<TokenStream> {
     let ItemFn {
         attrs,
         vis,
@@ -35,8 +36,9 @@ pub(crate) fn host(
     let module_doc = format!("Launching the kernel `{name}`.");
     let spec = spec(name, options, block, params);
     let check = check(options, params);
+    let check_views = check_views(options, params)?;
     let launchers = launchers(name, block, params);
-    quote! {
+    Ok(quote! {
         #(#attrs)*
         #[cfg(not(target_arch = "nvptx64"))]
         #[allow(clippy::too_many_arguments)]
@@ -61,9 +63,11 @@ pub(crate) fn host(
 
             #check
 
+            #check_views
+
             #launchers
         }
-    }
+    })
 }
 
 /// The static that describes the kernel.
@@ -76,6 +80,11 @@ fn spec(name: &Ident, options: &Options, block: &BlockExtents, params: &[Param])
     let [x, y, z] = block.xyz();
     let cooperative = options.cooperative;
     let zero_at_exit = options.zero_at_exit.iter().map(|path| path.text());
+    let check_views = if options.lengths.is_empty() {
+        quote!(::core::option::Option::None)
+    } else {
+        quote!(::core::option::Option::Some(check_views))
+    };
     quote! {
         /// The kernel's name, block and parameters.
         pub static SPEC: #launcher::KernelSpec = #launcher::KernelSpec {
@@ -94,6 +103,7 @@ fn spec(name: &Ident, options: &Options, block: &BlockExtents, params: &[Param])
             cooperative: #cooperative,
             zero_at_exit: &[#(#zero_at_exit),*],
             entry: ::core::option::Option::Some(entry),
+            check_views: #check_views,
         };
     }
 }
@@ -118,6 +128,45 @@ fn check(options: &Options, params: &[Param]) -> TokenStream {
             #zero_at_exit
         };
     }
+}
+
+/// The function that compares views with the lengths in `len(...)`.
+fn check_views(options: &Options, params: &[Param]) -> Result<TokenStream> {
+    if options.lengths.is_empty() {
+        return Ok(TokenStream::new());
+    }
+    let launcher = quote! { ::cuda_std::launch };
+    let [args, config] = ["args", "config"].map(|ident| Ident::new(ident, Span::mixed_site()));
+    let reads = params
+        .iter()
+        .enumerate()
+        .map(|(i, Param { name, ty, .. })| {
+            quote! {
+                // SAFETY: the caller hands one pointer per parameter, each to a value of its type.
+                let #name = unsafe { (*#args.add(#i)).cast::<#ty>().read() };
+            }
+        });
+    let checks = options.lengths.iter().map(|stated| {
+        let name = &stated.parameter;
+        let param = params.iter().find(|param| param.name == *name);
+        let is_view = param.is_some_and(|param| View::of(&param.ty).is_some());
+        let text = LitStr::new(&name.to_string(), name.span());
+        lengths::compare(&quote!(#name), &text, is_view, &stated.value, &quote!(1))
+    });
+    let checks = checks.collect::<Result<Vec<_>>>()?;
+    Ok(quote! {
+        /// Compares the views among the arguments with the lengths that the kernel states.
+        #[allow(unused_variables)]
+        unsafe fn check_views(
+            #args: *const *const ::core::ffi::c_void,
+            #config: #launcher::LaunchConfig,
+        ) -> ::core::result::Result<(), ::cuda_std::lengths::ViewProblem> {
+            let grid = #config.grid;
+            #(#reads)*
+            #(#checks)*
+            ::core::result::Result::Ok(())
+        }
+    })
 }
 
 /// The functions that launch the kernel.

@@ -2,6 +2,7 @@
 
 mod kernel;
 mod launcher;
+mod lengths;
 mod options;
 mod param;
 mod pod;
@@ -25,7 +26,11 @@ use proc_macro::TokenStream;
 ///   holds is refused, by the driver and by the emulator;
 /// - `f64`: the kernel means to use double precision; otherwise the builder refuses it;
 /// - `zero_at_exit(locks, problem.counts)`: the kernel leaves these views zero, as locks that are
-///   given back; each is a parameter or a field of one. The emulator checks it.
+///   given back; each is a parameter or a field of one. The emulator checks it;
+/// - `len(sums = n, matrix = extents)`: for a parameter that is a view, at least how many elements
+///   it has; for a struct that states lengths (`#[derive(KernelParam)]`), its sizes. The
+///   expressions may use the parameters and `grid`, the launch's grid. Launchers refuse a launch
+///   with shorter or misaligned views.
 ///
 /// The function is `unsafe`, returns nothing, has no generic parameters, and takes what
 /// `cuda_std::KernelParam` says: numbers, views, and structs of them.
@@ -60,7 +65,12 @@ pub fn derive_pod(item: TokenStream) -> TokenStream {
 /// The struct has named fields, each a `KernelParam`: numbers, views, plain data, and other types
 /// with this derive. It may have lifetimes and type parameters, with the bounds that its fields
 /// need (`T: Pod` for a `View<'a, T>`).
-#[proc_macro_derive(KernelParam)]
+///
+/// `#[len(...)]` on a field states its length, in terms of `sizes`, a value of the type in
+/// `#[lengths(Sizes, buffers = Buffers)]` on the struct. From these lengths follow a struct of
+/// buffers, their allocation, the views of them, and the check of a launch: `cuda_std::lengths` has
+/// the details.
+#[proc_macro_derive(KernelParam, attributes(lengths, len))]
 pub fn derive_kernel_param(item: TokenStream) -> TokenStream {
     param::expand(item.into())
         .unwrap_or_else(syn::Error::into_compile_error)

@@ -14,6 +14,7 @@ pub(crate) struct Options {
     pub(crate) f64: bool,
     pub(crate) cooperative: bool,
     pub(crate) zero_at_exit: Vec<ViewPath>,
+    pub(crate) lengths: Vec<Stated>,
 }
 
 impl Parse for Options {
@@ -42,9 +43,15 @@ impl Parse for Options {
                     let views = views.parse_terminated(ViewPath::parse, Token![,])?;
                     options.zero_at_exit = views.into_iter().collect();
                 }
+                "len" => {
+                    let stated;
+                    syn::parenthesized!(stated in input);
+                    let stated = stated.parse_terminated(Stated::parse, Token![,])?;
+                    options.lengths = stated.into_iter().collect();
+                }
                 _ => {
                     let message = "unknown option; there are `block`, `min_blocks`, `barriers`, \
-                                   `f64`, `cooperative` and `zero_at_exit`";
+                                   `f64`, `cooperative`, `zero_at_exit` and `len`";
                     return Err(Error::new(name.span(), message));
                 }
             }
@@ -114,5 +121,20 @@ impl ViewPath {
     pub(crate) fn expression(&self) -> Expr {
         let names = &self.0;
         syn::parse_quote!(#(#names).*)
+    }
+}
+
+/// `matrix = extents`: a parameter, and the length of the view or the sizes of the struct.
+pub(crate) struct Stated {
+    pub(crate) parameter: Ident,
+    pub(crate) value: Expr,
+}
+
+impl Parse for Stated {
+    fn parse(input: ParseStream) -> Result<Self> {
+        let parameter = input.parse()?;
+        input.parse::<Token![=]>()?;
+        let value = input.parse()?;
+        Ok(Self { parameter, value })
     }
 }

@@ -4,6 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Data, DataEnum, DataStruct, DeriveInput, Error, Fields, LitStr, Result};
 
+use crate::lengths;
 use crate::repr::Repr;
 use crate::text::type_text;
 
@@ -50,6 +51,7 @@ fn of_struct(input: &DeriveInput, data: &DataStruct, repr: &Repr) -> Result<Toke
     });
     let type_texts = types.iter().map(|&ty| type_text(ty));
     let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
+    let lengths = lengths::expand(input, fields)?;
     Ok(quote! {
         // SAFETY: the layout is fixed, the fields are kernel parameters, and each is listed with
         // its place.
@@ -73,6 +75,8 @@ fn of_struct(input: &DeriveInput, data: &DataStruct, repr: &Repr) -> Result<Toke
                 }
             }
         }
+
+        #lengths
     })
 }
 
@@ -212,5 +216,125 @@ mod tests {
         ] {
             expand(item).expect("it is accepted");
         }
+    }
+
+    #[test]
+    fn lengths_that_can_not_be_stated() {
+        refused(
+            quote!(
+                #[repr(C)]
+                struct S<'a> {
+                    #[len(sizes.n / 2)]
+                    data: View<'a, u32>,
+                }
+            ),
+            "a length consists of sums and products",
+        );
+        refused(
+            quote!(
+                #[repr(C)]
+                struct S<'a> {
+                    #[len(1, zeros)]
+                    data: View<'a, u32>,
+                }
+            ),
+            "there are `align` and `zeroed`",
+        );
+        refused(
+            quote!(
+                #[repr(C)]
+                struct S<'a> {
+                    #[len(sizes.inner, align = 16)]
+                    inner: Inner<'a>,
+                }
+            ),
+            "belong to a `View` or `ViewMut`",
+        );
+        refused(
+            quote!(
+                #[repr(C)]
+                #[lengths(Sizes, names = SBuffers)]
+                struct S<'a> {
+                    #[len(1)]
+                    data: View<'a, u32>,
+                }
+            ),
+            "there is `buffers`",
+        );
+        refused(
+            quote!(
+                #[repr(C)]
+                #[lengths(Sizes)]
+                struct S<'a> {
+                    data: View<'a, u32>,
+                }
+            ),
+            "no field states its length",
+        );
+        refused(
+            quote!(
+                #[repr(C)]
+                struct S<'a> {
+                    #[len(1)]
+                    #[len(2)]
+                    data: View<'a, u32>,
+                }
+            ),
+            "is there twice",
+        );
+    }
+
+    /// The code for the host, without spaces.
+    fn derived(item: TokenStream) -> String {
+        let text = expand(item).expect("it is accepted").to_string();
+        text.replace(' ', "")
+    }
+
+    #[test]
+    fn lengths_saturate() {
+        let text = derived(quote!(
+            #[repr(C)]
+            #[lengths(Sizes)]
+            struct S<'a> {
+                #[len(4 * (sizes.rows + ROOM), align = 16)]
+                data: View<'a, u32>,
+            }
+        ));
+        let length = "::core::primitive::usize::saturating_mul(4usize,\
+                      ::core::primitive::usize::saturating_add(\
+                      ::cuda_std::lengths::Count::count(sizes.rows),\
+                      ::cuda_std::lengths::Count::count(ROOM)))";
+        let check = format!("(\"data\",self.data.as_ptr(),self.data.len(),{length},16,)?;");
+        assert!(text.contains(&check), "{text}");
+        assert!(
+            !text.contains("Buffered"),
+            "no buffers are asked for: {text}"
+        );
+    }
+
+    #[test]
+    fn the_device_has_no_lengths() {
+        let with = quote!(
+            #[repr(C)]
+            #[lengths(Sizes, buffers = SBuffers)]
+            struct S<'a> {
+                #[len(sizes.n, zeroed)]
+                data: View<'a, u32>,
+                n: u32,
+            }
+        );
+        let without = quote!(
+            #[repr(C)]
+            struct S<'a> {
+                data: View<'a, u32>,
+                n: u32,
+            }
+        );
+        let (with, without) = (derived(with), derived(without));
+        let host = with.strip_prefix(&without).expect("the rest is as without");
+        let host_only = "#[cfg(not(target_arch=\"nvptx64\"))]";
+        // The check, the buffers, their methods, `Debug`, and `Buffered`.
+        assert_eq!(host.matches(host_only).count(), 5, "{host}");
+        assert!(host.starts_with(host_only));
     }
 }

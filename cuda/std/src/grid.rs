@@ -23,9 +23,11 @@ const PHASE: u32 = 1 << 31;
 /// between two barriers (`cuda/cust/tests/gpu_conformance.rs`, 2026-11-22).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, KernelParam)]
+#[lengths(buffers = GridBarrierBuffers)]
 pub struct GridBarrier<'a> {
     /// One element, 0 before the first launch, and written by nothing else. Launches that may
     /// overlap have a barrier each.
+    #[len(1, zeroed)]
     pub counter: ViewMut<'a, u32>,
 }
 

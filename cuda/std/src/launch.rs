@@ -7,6 +7,7 @@
 use core::ffi::c_void;
 
 pub use crate::kernel::{FieldSpec, ParamKind};
+use crate::lengths::ViewProblem;
 
 /// Extents of a grid (in blocks) or of a block (in threads).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +114,39 @@ pub struct KernelSpec {
     /// Runs one thread of the kernel's body, compiled for the host. Takes the same array of
     /// pointers to the arguments' bytes as [`Launcher::launch`].
     pub entry: Option<unsafe fn(*const *const c_void)>,
+    /// Compares the views among the arguments with the lengths that the kernel states
+    /// (`#[kernel(len(...))]`); `None` if it states none. Takes the same array of pointers, and the
+    /// launch's shape.
+    pub check_views: Option<CheckViews>,
+}
+
+/// The function in [`KernelSpec::check_views`].
+pub type CheckViews = unsafe fn(*const *const c_void, LaunchConfig) -> Result<(), ViewProblem>;
+
+impl KernelSpec {
+    /// Compares the views among a launch's arguments with the lengths that the kernel states. A
+    /// launcher calls this before the launch.
+    ///
+    /// # Errors
+    ///
+    /// The first view that is too short or misaligned.
+    ///
+    /// # Safety
+    ///
+    /// If there are as many arguments as parameters, `args` is as for [`Launcher::launch`].
+    pub unsafe fn check_views(
+        &self,
+        config: LaunchConfig,
+        args: &[*const c_void],
+    ) -> Result<(), ViewProblem> {
+        match self.check_views {
+            // SAFETY: one pointer per parameter, to values of their types.
+            Some(check) if args.len() == self.params.len() => unsafe {
+                check(args.as_ptr(), config)
+            },
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Shape of one launch.

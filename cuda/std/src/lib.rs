@@ -70,6 +70,8 @@ pub mod grid;
 pub mod kernel;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod launch;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod lengths;
 pub mod math;
 mod pod;
 pub mod shared;

@@ -15,6 +15,8 @@ mod device;
 mod grid_races;
 #[path = "broken_kernels/initialisation.rs"]
 mod initialisation;
+#[path = "broken_kernels/lengths.rs"]
+mod lengths;
 #[path = "broken_kernels/locks.rs"]
 mod locks;
 #[path = "broken_kernels/outputs.rs"]

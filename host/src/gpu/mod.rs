@@ -28,6 +28,7 @@ mod cuda;
 mod emulator;
 mod in_use;
 mod list_ranking;
+mod on_gpu;
 mod scan;
 mod workers;
 
@@ -44,6 +45,7 @@ use crate::error::{Error, Result};
 pub(crate) use counts::{read_first, scan_counts};
 pub use in_use::{InUse, Lent};
 pub(crate) use list_ranking::rank_lists;
+pub(crate) use on_gpu::OnGpu;
 pub(crate) use scan::ScanBuffers;
 pub use scan::Scanner;
 pub(crate) use workers::Workers;

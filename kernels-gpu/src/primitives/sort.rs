@@ -56,19 +56,25 @@ const fn digit(key: u32, shift: u32) -> u32 {
     key >> shift & (DIGITS - 1)
 }
 
-/// Pairs to sort, and the memory to sort them in.
+/// Pairs to sort, and the memory to sort them in. The sizes are the number of pairs.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
+#[lengths(u32, buffers = PairsBuffers)]
 pub struct Pairs<'a> {
     /// The keys.
+    #[len(*sizes)]
     pub keys: ViewMut<'a, u32>,
     /// The values.
+    #[len(*sizes)]
     pub values: ViewMut<'a, u32>,
-    /// As long as `keys`.
+    /// Keys after every other pass.
+    #[len(*sizes)]
     pub other_keys: ViewMut<'a, u32>,
-    /// As long as `values`.
+    /// Their values.
+    #[len(*sizes)]
     pub other_values: ViewMut<'a, u32>,
-    /// [`counts_len`] elements. Starts at a multiple of 16 bytes.
+    /// The number of each digit in each tile.
+    #[len(counts_len(*sizes), align = 16)]
     pub counts: ViewMut<'a, u32>,
 }
 

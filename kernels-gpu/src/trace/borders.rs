@@ -38,10 +38,34 @@ pub struct Stack<'a> {
     pub row_words: u32,
     /// For more than one image: for each word, the number of borders that start in earlier words,
     /// once borders are found.
+    #[len(self.words())]
     pub starts_before: View<'a, u32>,
     /// For more than one image: the number of borders of the result before each image, and the
     /// total.
+    #[len(self.bounds())]
     pub offsets: ViewMut<'a, u32>,
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl Stack<'_> {
+    /// The words up to the first one of the last image, if there are several images.
+    fn words(&self) -> u64 {
+        match self.images {
+            1 => 0,
+            several => {
+                let before_last = u64::from(several - 1) * u64::from(self.pitch);
+                before_last * u64::from(self.row_words) + 1
+            }
+        }
+    }
+
+    /// One element per image and one for their end, if there are several images.
+    fn bounds(&self) -> u32 {
+        match self.images {
+            1 => 0,
+            several => several.saturating_add(1),
+        }
+    }
 }
 
 impl Stack<'_> {
@@ -84,19 +108,31 @@ impl Stack<'_> {
 /// No border.
 pub const NO_BORDER: u32 = u32::MAX;
 
-/// Borders in order of discovery: in the order in which a raster scan meets them. One element per
-/// border in each view.
+/// Borders in order of discovery: in the order in which a raster scan meets them. The sizes are the
+/// number of borders.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
+#[lengths(u32, buffers = BorderBuffers)]
 pub struct FoundBorders<'a> {
     /// 0 for an outer border, 1 for a hole's.
+    #[len(*sizes)]
     pub kinds: ViewMut<'a, u8>,
     /// The number of points.
+    #[len(*sizes)]
     pub lengths: ViewMut<'a, u32>,
     /// The border that passes the last vertical side before the border's start in its row, or
     /// [`NO_BORDER`]. If the two are of one kind, they are siblings; otherwise the previous one is
     /// the border's parent.
+    #[len(*sizes)]
     pub previous_in_row: ViewMut<'a, u32>,
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl FoundBorders<'_> {
+    /// The number of borders for which there is room.
+    pub(super) fn room(&self) -> u32 {
+        self.kinds.len().try_into().unwrap_or(u32::MAX)
+    }
 }
 
 /// Where the points of the borders that are kept go.
@@ -105,9 +141,11 @@ pub struct FoundBorders<'a> {
 pub struct Destination<'a> {
     /// Each border's place in the result, or [`NO_BORDER`] if it is left out.
     pub places: View<'a, u32>,
-    /// For each place, the number of points before it; one more than there are places.
+    /// For each place, the number of points before it, and the number of all points.
+    #[len(1)]
     pub offsets: View<'a, u32>,
-    /// x and y of each point; starts at a multiple of 8 bytes.
+    /// x and y of each point. Their number is known on the device only.
+    #[len(0, align = 8)]
     pub points: ViewMut<'a, i32>,
 }
 

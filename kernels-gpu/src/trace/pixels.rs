@@ -92,8 +92,9 @@ impl Raster {
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct Pixels<'a> {
-    /// [`Raster::words`] words, row by row, the leftmost pixel in the least significant bit. The
-    /// bits that pad a row to whole words are 0.
+    /// The rows, the leftmost pixel in the least significant bit. The bits that pad a row to whole
+    /// words are 0.
+    #[len(self.raster.words())]
     pub words: View<'a, u64>,
     /// Its size.
     pub raster: Raster,
@@ -104,11 +105,24 @@ pub struct Pixels<'a> {
 #[derive(Clone, Copy, KernelParam)]
 pub struct TracedImage<'a> {
     /// The image.
+    #[len(())]
     pub pixels: Pixels<'a>,
     /// Along edges: each pixel's label, numbering 4-connected components. Over centers: not used.
+    #[len(self.labelled())]
     pub labels: View<'a, u32>,
     /// Where borders run.
     pub geometry: Geometry,
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl TracedImage<'_> {
+    /// The number of pixels that have labels.
+    fn labelled(&self) -> u64 {
+        match self.geometry {
+            Geometry::Centers => 0,
+            Geometry::Edges => self.pixels.raster.pixels(),
+        }
+    }
 }
 
 impl TracedImage<'_> {

@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::ptr;
 use std::slice;
 
+use cuda_std::lengths::Memory;
 use cuda_std::{Pod, View, ViewMut};
 
 use super::adopted::{RawBuffer, Release, check_memory};
@@ -64,6 +65,28 @@ impl Stream {
         let mut buffer = self.alloc(values.len())?;
         buffer.write(values)?;
         Ok(buffer)
+    }
+}
+
+/// For the buffers of kernels' structures.
+impl Memory for Stream {
+    type Error = CudaError;
+    type Buffer<T: Pod> = DeviceBuffer<T>;
+
+    fn alloc<T: Pod>(&self, len: usize, zeroed: bool) -> CudaResult<DeviceBuffer<T>> {
+        if zeroed {
+            self.alloc_zeroed(len)
+        } else {
+            self.alloc(len)
+        }
+    }
+
+    fn view<T: Pod>(buffer: &DeviceBuffer<T>) -> View<'_, T> {
+        buffer.view()
+    }
+
+    fn view_mut<T: Pod>(buffer: &mut DeviceBuffer<T>) -> ViewMut<'_, T> {
+        buffer.view_mut()
     }
 }
 

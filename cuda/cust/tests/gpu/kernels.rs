@@ -22,6 +22,7 @@ const fn kernel(name: &'static str, block: Dim3, params: &'static [ParamSpec]) -
         cooperative: false,
         zero_at_exit: &[],
         entry: None,
+        check_views: None,
     }
 }
 

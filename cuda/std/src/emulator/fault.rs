@@ -5,6 +5,7 @@ use core::fmt;
 use super::event::{Coordinates, Event, Place, Source, ThreadId, Waiting};
 use super::queues::Unordered;
 use crate::launch::Dim3;
+use crate::lengths::ViewProblem;
 
 fn write_not_started(f: &mut fmt::Formatter<'_>, blocks: u64) -> fmt::Result {
     if blocks > 0 {
@@ -36,6 +37,8 @@ pub enum Fault {
         /// What is wrong, and what would be right.
         why: String,
     },
+    /// A view among the arguments is shorter than the kernel states, or not aligned as stated.
+    BadView(ViewProblem),
     /// The grid of a cooperative kernel has more blocks than can be resident at once.
     NotResident {
         /// Blocks in the grid.
@@ -250,6 +253,8 @@ impl Fault {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::BadLaunch { .. } => "bad launch",
+            Self::BadView(ViewProblem::TooShort { .. }) => "view too short",
+            Self::BadView(ViewProblem::Misaligned { .. }) => "view misaligned",
             Self::NotResident { .. } => "grid not resident",
             Self::StreamOrder(_) => "stream order",
             Self::OutOfBounds { .. } => "out of bounds",
@@ -283,6 +288,7 @@ impl fmt::Display for Fault {
         write!(f, "{}: ", self.kind())?;
         match self {
             Self::BadLaunch { why } => f.write_str(why),
+            Self::BadView(problem) => problem.fmt(f),
             Self::NotResident { blocks, resident } => write!(
                 f,
                 "the kernel is cooperative, and of the {blocks} blocks of its grid, {resident} can be \

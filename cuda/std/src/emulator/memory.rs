@@ -6,6 +6,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::Emulator;
 use super::arguments::ViewArgument;
 use super::error::EmulatorError;
 use super::event::{Source, same};
@@ -13,7 +14,7 @@ use super::explore::Trail;
 use super::queues::{QueueWork, Queues, Unordered};
 use super::shadow::Shadow;
 use crate::launch::{Dim3, KernelSpec};
-use crate::{Pod, View, ViewMut};
+use crate::{Pod, View, ViewMut, lengths};
 
 /// Alignment of allocations in bytes, as in the CUDA driver.
 const ALIGNMENT: usize = 256;
@@ -396,6 +397,27 @@ impl<T: Pod> Buffer<T> {
                 given,
             })
         }
+    }
+}
+
+impl lengths::Memory for Emulator {
+    type Error = EmulatorError;
+    type Buffer<T: Pod> = Buffer<T>;
+
+    fn alloc<T: Pod>(&self, len: usize, zeroed: bool) -> Result<Buffer<T>, EmulatorError> {
+        if zeroed {
+            self.alloc_zeroed(len)
+        } else {
+            self.alloc(len)
+        }
+    }
+
+    fn view<T: Pod>(buffer: &Buffer<T>) -> View<'_, T> {
+        buffer.view()
+    }
+
+    fn view_mut<T: Pod>(buffer: &mut Buffer<T>) -> ViewMut<'_, T> {
+        buffer.view_mut()
     }
 }
 

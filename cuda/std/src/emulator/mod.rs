@@ -429,6 +429,11 @@ impl Launcher for Emulator {
         let launch = memory.launches;
         memory.launches += 1;
         // SAFETY: the caller's promise.
+        if let Err(problem) = unsafe { spec.check_views(config, args) } {
+            memory.has_failed = true;
+            return Err(self.report(spec, launch, Fault::BadView(problem), 0, 0));
+        }
+        // SAFETY: the caller's promise.
         let views = unsafe { arguments::views(spec, args) };
         if let Err(unordered) = memory.note_launch(self.queue, spec, &views) {
             memory.has_failed = true;

@@ -1,16 +1,14 @@
 //! The order and the hierarchy of borders.
 
-use cuda_std::grid::GridBarrier;
-use trazar_kernels::primitives::sort::{self, Pairs};
 use trazar_kernels::trace::borders::{FoundBorders, Stack, count};
-use trazar_kernels::trace::hierarchy::rows::{Rows, write_rows};
-use trazar_kernels::trace::hierarchy::{Arrangement, arrange_borders};
+use trazar_kernels::trace::hierarchy::rows::{RowsBuffers, write_rows};
+use trazar_kernels::trace::hierarchy::{ArrangementBuffers, ArrangementSizes, arrange_borders};
 use trazar_kernels::trace::options::Levels;
 use trazar_kernels::trace::pixels::Raster;
 
 use super::{Arranged, BorderBuffers};
 use crate::Result;
-use crate::gpu::{Gpu, GpuBuffer};
+use crate::gpu::{Gpu, GpuBuffer, OnGpu};
 use crate::trace::Retrieval;
 
 /// The memory that borders are arranged in.
@@ -18,23 +16,7 @@ use crate::trace::Retrieval;
 pub(super) struct Arranger<G: Gpu> {
     /// Blocks of the cooperative launch.
     blocks: u32,
-    barrier: G::Buffer<u32>,
-    block_sums: G::Buffer<u32>,
-    keys: G::Buffer<u32>,
-    values: G::Buffer<u32>,
-    other_keys: G::Buffer<u32>,
-    other_values: G::Buffer<u32>,
-    counts: G::Buffer<u32>,
-    parents: G::Buffer<u32>,
-    first_children: G::Buffer<u32>,
-    sizes: G::Buffer<u32>,
-    told: G::Buffer<u32>,
-    before: G::Buffer<u32>,
-    list: G::Buffer<u64>,
-    other_list: G::Buffer<u64>,
-    ranked_places: G::Buffer<u32>,
-    pub(super) places: G::Buffer<u32>,
-    offsets: G::Buffer<u32>,
+    pub(super) buffers: ArrangementBuffers<OnGpu<G>>,
 }
 
 /// The number of blocks of a cooperative launch for an image, at most `resident`: more blocks take
@@ -61,97 +43,17 @@ const fn levels(retrieval: Retrieval) -> Levels {
 impl<G: Gpu> Arranger<G> {
     /// Memory for up to `most` borders, in `images` images with the combined size `raster`.
     pub(super) fn new(gpu: &G, raster: Raster, most: u32, images: u32) -> Result<Self> {
-        let n = most as usize;
         let resident = gpu.resident_blocks(&arrange_borders::SPEC, 0)?;
         let blocks = cooperative_blocks(gpu, resident, raster);
+        let sizes = ArrangementSizes {
+            borders: most,
+            images,
+            blocks,
+        };
         Ok(Self {
             blocks,
-            barrier: gpu.alloc_zeroed(1)?,
-            block_sums: gpu.alloc(blocks as usize)?,
-            keys: gpu.alloc(n)?,
-            values: gpu.alloc(n)?,
-            other_keys: gpu.alloc(n)?,
-            other_values: gpu.alloc(n)?,
-            counts: gpu.alloc(sort::counts_len(most) as usize)?,
-            parents: gpu.alloc(n)?,
-            first_children: gpu.alloc(n + images as usize)?,
-            sizes: gpu.alloc(n)?,
-            told: gpu.alloc(3 * n)?,
-            before: gpu.alloc(n)?,
-            list: gpu.alloc(n)?,
-            other_list: gpu.alloc(n)?,
-            ranked_places: gpu.alloc(n)?,
-            places: gpu.alloc(n)?,
-            offsets: gpu.alloc(n + 1)?,
+            buffers: ArrangementBuffers::alloc(&OnGpu(gpu.clone()), &sizes)?,
         })
-    }
-
-    /// The bytes of its memory.
-    pub(super) fn bytes(&self) -> u64 {
-        let Self {
-            blocks: _,
-            barrier,
-            block_sums,
-            keys,
-            values,
-            other_keys,
-            other_values,
-            counts,
-            parents,
-            first_children,
-            sizes,
-            told,
-            before,
-            list,
-            other_list,
-            ranked_places,
-            places,
-            offsets,
-        } = self;
-        let by_border = [
-            keys,
-            values,
-            other_keys,
-            other_values,
-            counts,
-            parents,
-            first_children,
-            sizes,
-            told,
-            before,
-            ranked_places,
-            places,
-            offsets,
-        ];
-        let by_border: u64 = by_border.map(GpuBuffer::bytes).iter().sum();
-        by_border + barrier.bytes() + block_sums.bytes() + list.bytes() + other_list.bytes()
-    }
-
-    /// For kernels to use.
-    fn view(&mut self) -> Arrangement<'_> {
-        Arrangement {
-            barrier: GridBarrier {
-                counter: self.barrier.view_mut(),
-            },
-            block_sums: self.block_sums.view_mut(),
-            pairs: Pairs {
-                keys: self.keys.view_mut(),
-                values: self.values.view_mut(),
-                other_keys: self.other_keys.view_mut(),
-                other_values: self.other_values.view_mut(),
-                counts: self.counts.view_mut(),
-            },
-            parents: self.parents.view_mut(),
-            first_children: self.first_children.view_mut(),
-            sizes: self.sizes.view_mut(),
-            told: self.told.view_mut(),
-            before: self.before.view_mut(),
-            list: self.list.view_mut(),
-            other_list: self.other_list.view_mut(),
-            ranked_places: self.ranked_places.view_mut(),
-            places: self.places.view_mut(),
-            offsets: self.offsets.view_mut(),
-        }
     }
 
     /// Orders the borders that `retrieval` keeps. `counters` holds the number of borders, which
@@ -165,8 +67,7 @@ impl<G: Gpu> Arranger<G> {
         retrieval: Retrieval,
     ) -> Result<()> {
         let blocks = self.blocks;
-        // SAFETY: lengths are those that the kernel asks for, and there are fewer than 2³¹ - 1
-        // borders, because each has a node of its own.
+        // SAFETY: there are fewer than 2³¹ - 1 borders, because each has a node of its own.
         unsafe {
             arrange_borders::launch(
                 &gpu.launcher(),
@@ -174,7 +75,7 @@ impl<G: Gpu> Arranger<G> {
                 counters.view_mut(),
                 stack,
                 found,
-                self.view(),
+                self.buffers.views(),
                 levels(retrieval),
             )
         }
@@ -192,11 +93,8 @@ impl<G: Gpu> Arranger<G> {
     ) -> Result<Arranged<G>> {
         let kept = counts[count::KEPT as usize];
         let threads = kept.max(1);
-        let kept = kept as usize;
-        let mut kinds = gpu.alloc(kept)?;
-        let mut hierarchy = gpu.alloc(4 * kept)?;
-        let mut offsets = gpu.alloc(kept + 1)?;
-        // SAFETY: places are below `kept`; lengths are those that the kernel asks for.
+        let mut rows = RowsBuffers::alloc(&OnGpu(gpu.clone()), &kept)?;
+        // SAFETY: places are below `kept`.
         unsafe {
             write_rows::launch_threads(
                 &gpu.launcher(),
@@ -204,18 +102,14 @@ impl<G: Gpu> Arranger<G> {
                 counters.view(),
                 stack,
                 found,
-                self.view(),
-                Rows {
-                    kinds: kinds.view_mut(),
-                    links: hierarchy.view_mut(),
-                    offsets: offsets.view_mut(),
-                },
+                self.buffers.views(),
+                rows.views(),
             )?;
         }
         Ok(Arranged {
-            kinds,
-            hierarchy,
-            offsets,
+            kinds: rows.kinds,
+            hierarchy: rows.links,
+            offsets: rows.offsets,
             points: counts[count::POINTS as usize],
         })
     }
@@ -229,9 +123,11 @@ pub(super) fn arrange<G: Gpu>(
     retrieval: Retrieval,
 ) -> Result<(Arranger<G>, Arranged<G>)> {
     let mut counts = [0; count::COUNT as usize];
-    counts[count::BORDERS as usize] = found.count;
+    // As many as there are starts, which fit 32 bits.
+    let borders = found.lengths.len() as u32;
+    counts[count::BORDERS as usize] = borders;
     let mut counters = gpu.upload(&counts)?;
-    let mut arranger = Arranger::new(gpu, raster, found.count, 1)?;
+    let mut arranger = Arranger::new(gpu, raster, borders, 1)?;
     let (starts_before, mut offsets) = (gpu.alloc(0)?, gpu.alloc(0)?);
     let stack = Stack {
         images: 1,
@@ -240,8 +136,8 @@ pub(super) fn arrange<G: Gpu>(
         starts_before: starts_before.view(),
         offsets: offsets.view_mut(),
     };
-    arranger.arrange(gpu, &mut counters, stack, found.view_mut(), retrieval)?;
+    arranger.arrange(gpu, &mut counters, stack, found.views(), retrieval)?;
     counters.read(&mut counts)?;
-    let arranged = arranger.finish(gpu, &counters, &counts, stack, found.view_mut())?;
+    let arranged = arranger.finish(gpu, &counters, &counts, stack, found.views())?;
     Ok((arranger, arranged))
 }

@@ -47,7 +47,7 @@ mod tiles;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use trazar_kernels::trace::borders::{Destination, FoundBorders};
+use trazar_kernels::trace::borders::{self, Destination};
 use trazar_kernels::trace::options as kernel_options;
 use trazar_kernels::trace::pixels::{Pixels, Raster, TracedImage};
 use trazar_kernels::trace::teh_chin::Curvature;
@@ -56,7 +56,7 @@ use super::contours::Contours;
 use super::parts::LEAST_POINTS;
 use super::{Approximation, Geometry, TraceAlgorithm, TraceOptions};
 use crate::error::{Error, OptionProblem, Result};
-use crate::gpu::{Gpu, GpuBuffer};
+use crate::gpu::{Gpu, GpuBuffer, OnGpu};
 use crate::image::BinaryImage;
 use crate::image::gpu::{DeviceImage, DeviceImageBatch};
 use crate::label::{Connectivity, DeviceLabeler, LabelOptions};
@@ -128,42 +128,8 @@ impl<G: Gpu> Work<'_, G> {
     }
 }
 
-/// Borders in order of discovery, one element per border in each buffer.
-#[derive(Debug)]
-struct BorderBuffers<G: Gpu> {
-    count: u32,
-    kinds: G::Buffer<u8>,
-    /// The numbers of their points.
-    lengths: G::Buffer<u32>,
-    /// For each border, the border of the last side before its start.
-    previous_in_row: G::Buffer<u32>,
-}
-
-impl<G: Gpu> BorderBuffers<G> {
-    /// Memory for `count` borders.
-    fn new(gpu: &G, count: u32) -> Result<Self> {
-        Ok(Self {
-            count,
-            kinds: gpu.alloc(count as usize)?,
-            lengths: gpu.alloc(count as usize)?,
-            previous_in_row: gpu.alloc(count as usize)?,
-        })
-    }
-
-    /// The bytes of its memory.
-    fn bytes(&self) -> u64 {
-        self.kinds.bytes() + self.lengths.bytes() + self.previous_in_row.bytes()
-    }
-
-    /// For a kernel to write.
-    fn view_mut(&mut self) -> FoundBorders<'_> {
-        FoundBorders {
-            kinds: self.kinds.view_mut(),
-            lengths: self.lengths.view_mut(),
-            previous_in_row: self.previous_in_row.view_mut(),
-        }
-    }
-}
+/// Borders in order of discovery.
+type BorderBuffers<G> = borders::BorderBuffers<OnGpu<G>>;
 
 /// Where borders go in the result. Arrays by place have one element per border that is kept.
 struct Arranged<G: Gpu> {
@@ -448,7 +414,7 @@ impl<G: Gpu> DeviceTracer<G> {
             TraceAlgorithm::Tiles => {
                 let mut borders = tiles::find(&work, options.tiles, queued)?;
                 let (arranger, arranged) = arrange(&mut borders.found, queued)?;
-                let points = tiles::write(&work, &borders, &arranger.places, &arranged)?;
+                let points = tiles::write(&work, &borders, &arranger.buffers.places, &arranged)?;
                 queued("points")?;
                 (arranged, points)
             }
@@ -462,7 +428,8 @@ impl<G: Gpu> DeviceTracer<G> {
             _ => {
                 let mut borders = components::find(&work, queued)?;
                 let (arranger, arranged) = arrange(&mut borders.found, queued)?;
-                let points = components::follow(&work, &borders, &arranger.places, &arranged)?;
+                let points =
+                    components::follow(&work, &borders, &arranger.buffers.places, &arranged)?;
                 queued("following")?;
                 (arranged, points)
             }

@@ -19,7 +19,7 @@ pub const BLOCK: u32 = 256;
 ///
 /// An element of `starts` has the row in the upper 32 bits, and in the lower ones twice the column,
 /// plus 1 for an E side; or it is `u64::MAX`, with no side before it. `before` gets two elements
-/// for each start.
+/// per start.
 ///
 /// Launch: one thread per start. Reads some 60 bytes per start and writes 8.
 ///
@@ -28,7 +28,13 @@ pub const BLOCK: u32 = 256;
 /// `parts` and `chains` are the results of [`join_fragments`](fn@super::join::join_fragments) for
 /// `image` over centers, and all its borders have a place in `destination`. Starts are sides of
 /// pixels of the image.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, len(
+    image = (),
+    parts = parts.sizes(image.pixels.raster),
+    chains = parts.join_sizes(image.pixels.raster, false, 0),
+    destination = (),
+    before = 2 * starts.len(),
+))]
 pub unsafe fn find_sides_before(
     image: TracedImage<'_>,
     approximation: Approximation,

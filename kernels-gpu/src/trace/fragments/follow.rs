@@ -439,7 +439,7 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
 ///
 /// `parts` has the lengths that its fields say for this image; those with capacities may have any.
 /// Nothing else uses it meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, len(image = (), parts = parts.sizes(image.pixels.raster)))]
 pub unsafe fn follow_tiles(image: TracedImage<'_>, approximation: Approximation, parts: Parts<'_>) {
     let tile = tile_memory!(BLOCK, MOST_NODES_OF_WARP, image, approximation);
     tile.at(thread::block_idx_x())
@@ -454,7 +454,7 @@ pub unsafe fn follow_tiles(image: TracedImage<'_>, approximation: Approximation,
 /// # Safety
 ///
 /// That of [`follow_tiles`](fn@follow_tiles).
-#[kernel(block = FEW_TILES_BLOCK)]
+#[kernel(block = FEW_TILES_BLOCK, len(image = (), parts = parts.sizes(image.pixels.raster)))]
 pub unsafe fn follow_few_tiles(
     image: TracedImage<'_>,
     approximation: Approximation,
@@ -473,7 +473,7 @@ pub unsafe fn follow_few_tiles(
 /// # Safety
 ///
 /// That of [`follow_tiles`](fn@follow_tiles), which has run before.
-#[kernel(block = DENSE_BLOCK, min_blocks = 4)]
+#[kernel(block = DENSE_BLOCK, min_blocks = 4, len(image = (), parts = parts.sizes(image.pixels.raster)))]
 pub unsafe fn follow_dense_tiles(
     image: TracedImage<'_>,
     approximation: Approximation,
@@ -494,7 +494,7 @@ pub unsafe fn follow_dense_tiles(
 /// # Safety
 ///
 /// That of [`follow_dense_tiles`](fn@follow_dense_tiles).
-#[kernel(block = DENSE_BLOCK, min_blocks = 3)]
+#[kernel(block = DENSE_BLOCK, min_blocks = 3, len(image = (), parts = parts.sizes(image.pixels.raster)))]
 pub unsafe fn follow_dense_tiles_along_edges(
     image: TracedImage<'_>,
     approximation: Approximation,

@@ -40,36 +40,44 @@ const OUTER: u32 = 1 << 31;
 /// The working memory of joining, and its results.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
+#[lengths(super::JoinSizes, buffers = ChainsBuffers)]
 pub struct Chains<'a> {
     /// The barrier of the grid.
+    #[len(())]
     pub barrier: GridBarrier<'a>,
     /// One element per block of the grid.
+    #[len(sizes.blocks)]
     pub block_sums: ViewMut<'a, u32>,
-    /// 4 words per fragment, or [`WIDE_LINK_WORDS`](super::key::WIDE_LINK_WORDS) for
-    /// [`join_wide_fragments`](fn@join_wide_fragments). Starts at a multiple of 16 bytes.
+    /// The link of each fragment.
+    #[len(sizes.link_words() * sizes.found.fragments, align = 16)]
     pub links: ViewMut<'a, u32>,
-    /// As many words again.
+    /// As many links again, for the rounds to alternate; or the link of each segment.
+    #[len(sizes.link_words() * sizes.found.fragments, align = 16)]
     pub segment_links: ViewMut<'a, u32>,
-    /// As many words for each of the [`most_segments`](super::cycles::most_segments). Starts at a
-    /// multiple of 16 bytes.
+    /// The link of each segment, for the rounds to alternate.
+    #[len(sizes.link_words() * sizes.segments(), align = 16)]
     pub other_segment_links: ViewMut<'a, u32>,
-    /// 4 words for each of the [`most_segments`](super::cycles::most_segments): the fragment at
-    /// which it begins, the next segment, the number of points from one to the other, and an
-    /// element of a list of segments. Starts at a multiple of 16 bytes.
+    /// 4 words per segment: the fragment at which it begins, the next segment, the number of points
+    /// from one to the other, and an element of a list of segments.
+    #[len(4 * sizes.segments(), align = 16)]
     pub segments: ViewMut<'a, u32>,
     /// Up to this number, fragments are ranked by pointer jumping in any case. More fragments are
     /// so only if most borders have few of them. If it is 0, fragments are always ranked by
     /// segments.
     pub few: u32,
     /// The border of each fragment; before that is known, the segment that begins there.
+    #[len(sizes.found.fragments)]
     pub fragment_borders: ViewMut<'a, u32>,
     /// The number of points from each fragment's first point to the first of the fragment in which
     /// the border starts.
+    #[len(sizes.found.fragments)]
     pub fragment_points_left: ViewMut<'a, u32>,
     /// For each closed border of a tile, its border.
+    #[len(sizes.found.closed)]
     pub closed_borders: ViewMut<'a, u32>,
     /// Per border that starts in a fragment, the number of points before the start in that
     /// fragment, and whether the border is an outer one.
+    #[len(sizes.found.borders())]
     pub turns: ViewMut<'a, u32>,
 }
 
@@ -243,11 +251,19 @@ impl<'a, K: Key> Join<'a, K> {
 ///
 /// # Safety
 ///
-/// `parts` is the result of [`follow_tiles`](fn@super::follow::follow_tiles) for `image`. `chains`
-/// has the lengths that its fields say, for all fragments and closed borders that fit `parts`.
-/// `borders` has one element for each of these fragments and closed borders. Nothing else uses them
-/// meanwhile.
-#[kernel(block = BLOCK, min_blocks = 3, cooperative)]
+/// `parts` is the result of [`follow_tiles`](fn@super::follow::follow_tiles) for `image`. Nothing
+/// else uses it, `chains` and `borders` meanwhile.
+#[kernel(
+    block = BLOCK,
+    min_blocks = 3,
+    cooperative,
+    len(
+        image = (),
+        parts = parts.sizes(image.pixels.raster),
+        chains = parts.join_sizes(image.pixels.raster, false, grid.x),
+        borders = parts.sizes(image.pixels.raster).borders(),
+    ),
+)]
 pub unsafe fn join_fragments(
     image: TracedImage<'_>,
     approximation: Approximation,
@@ -267,7 +283,17 @@ pub unsafe fn join_fragments(
 /// # Safety
 ///
 /// That of [`join_fragments`](fn@join_fragments).
-#[kernel(block = BLOCK, min_blocks = 3, cooperative)]
+#[kernel(
+    block = BLOCK,
+    min_blocks = 3,
+    cooperative,
+    len(
+        image = (),
+        parts = parts.sizes(image.pixels.raster),
+        chains = parts.join_sizes(image.pixels.raster, true, grid.x),
+        borders = parts.sizes(image.pixels.raster).borders(),
+    ),
+)]
 pub unsafe fn join_wide_fragments(
     image: TracedImage<'_>,
     approximation: Approximation,

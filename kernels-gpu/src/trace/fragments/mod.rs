@@ -43,6 +43,8 @@ mod place;
 mod previous;
 mod rank;
 pub mod records;
+#[cfg(not(target_arch = "nvptx64"))]
+mod sizes;
 pub mod tile;
 pub mod write;
 mod write_records;
@@ -51,6 +53,8 @@ use cuda_std::prelude::*;
 
 use crate::trace::pixels::Raster;
 
+#[cfg(not(target_arch = "nvptx64"))]
+pub use sizes::{JoinSizes, Sizes};
 pub use tile::{TILE_HEIGHT, TILE_WIDTH};
 
 /// The number of tiles of an image.
@@ -102,33 +106,45 @@ pub mod counter {
 /// stages after [`follow`] do nothing. No capacity exceeds [`MOST`].
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
+#[lengths(Sizes, buffers = PartsBuffers)]
 pub struct Parts<'a> {
     /// One element per [`counter`], all 0 at first.
+    #[len(counter::COUNT, zeroed)]
     pub counters: ViewMut<'a, u32>,
-    /// Per tile with nodes, [`records::tile_record::WORDS`] words. Starts at a multiple of 16
-    /// bytes.
+    /// The records of tiles with nodes, at the fields' offsets in [`records::tile_record`].
+    #[len(sizes.tiles() * records::tile_record::WORDS, align = 16)]
     pub tiles: ViewMut<'a, u32>,
-    /// The tiles with many nodes, as they are found: room for all tiles.
+    /// The tiles with many nodes, as they are found.
+    #[len(sizes.tiles())]
     pub dense: ViewMut<'a, u32>,
     /// Per row of each tile, the number of W and E nodes in the tile before the row.
+    #[len(sizes.tile_rows())]
     pub rows: ViewMut<'a, u16>,
     /// Per row of each tile, the pixels at which borders start.
+    #[len(sizes.tile_rows())]
     pub starts: ViewMut<'a, u64>,
     /// Per word of the image, the number of these starts; later, the number of starts before it.
+    #[len(sizes.raster.words())]
     pub starts_before: ViewMut<'a, u32>,
-    /// Fragments, 4 words each. Starts at a multiple of 16 bytes.
+    /// The records of fragments.
+    #[len(sizes.fragments * records::FragmentRecord::WORDS, align = 16)]
     pub fragments: ViewMut<'a, u32>,
-    /// Borders inside one tile, 2 words each. Starts at a multiple of 8 bytes.
+    /// The records of borders inside one tile.
+    #[len(sizes.closed * records::ClosedRecord::WORDS, align = 8)]
     pub closed: ViewMut<'a, u32>,
     /// For each fragment, the W or E node of the last vertical side before its lowest node, in that
     /// node's row. Nodes are counted in the tile; [`records::NO_NODE`] if the tile has not listed
-    /// the node. As many elements as there is room for fragments.
+    /// the node.
+    #[len(sizes.fragments)]
     pub fragment_nodes_before: ViewMut<'a, u16>,
     /// The same for the start of each border inside one tile.
+    #[len(sizes.closed)]
     pub closed_nodes_before: ViewMut<'a, u16>,
     /// For each W or E node, the fragment or border that it belongs to, counted in its tile.
+    #[len(sizes.sides)]
     pub sides: ViewMut<'a, u16>,
     /// Points, tile by tile, and in each tile fragment by fragment.
+    #[len(sizes.points)]
     pub points: ViewMut<'a, u32>,
 }
 

@@ -55,7 +55,12 @@ macro_rules! writer {
 /// `parts` and `chains` are the results of [`join_fragments`](fn@super::join::join_fragments) for
 /// an image of this size. `destination` has room for all points of the borders that have a place,
 /// and nothing else uses it meanwhile.
-#[kernel(block = BLOCK, min_blocks = 32, barriers = 0)]
+#[kernel(block = BLOCK, min_blocks = 32, barriers = 0, len(
+    stack = (),
+    parts = parts.sizes(raster),
+    chains = parts.join_sizes(raster, false, 0),
+    destination = (),
+))]
 pub unsafe fn place_points(
     raster: Raster,
     stack: Stack<'_>,
@@ -80,7 +85,12 @@ pub unsafe fn place_points(
 /// # Safety
 ///
 /// That of [`place_points`](fn@place_points).
-#[kernel(block = BLOCK, min_blocks = 20)]
+#[kernel(block = BLOCK, min_blocks = 20, len(
+    stack = (),
+    parts = parts.sizes(raster),
+    chains = parts.join_sizes(raster, false, 0),
+    destination = (),
+))]
 pub unsafe fn place_points_of_dense_tiles(
     raster: Raster,
     stack: Stack<'_>,

@@ -51,39 +51,75 @@ pub const BLOCK: u32 = sort::BLOCK;
 /// The most rounds over levels.
 const MOST_ROUNDS: u32 = count::COUNT_OF_ROUNDS / 2;
 
-/// The memory in which borders are arranged, for at most a number of borders: each view has one
-/// element per border, unless its comment says otherwise.
+/// The sizes from which the lengths of an [`Arrangement`] follow.
+#[cfg(not(target_arch = "nvptx64"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArrangementSizes {
+    /// The most borders.
+    pub borders: u32,
+    /// Images that they are in.
+    pub images: u32,
+    /// Blocks of the cooperative grid.
+    pub blocks: u32,
+}
+
+/// The memory in which borders are arranged.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
+#[lengths(ArrangementSizes, buffers = ArrangementBuffers)]
 pub struct Arrangement<'a> {
     /// The barrier of the grid.
+    #[len(())]
     pub barrier: GridBarrier<'a>,
     /// One element per block of the grid.
+    #[len(sizes.blocks)]
     pub block_sums: ViewMut<'a, u32>,
     /// Parents as keys, and borders.
+    #[len(sizes.borders)]
     pub pairs: Pairs<'a>,
     /// By rank, the rank of each border's parent, or [`NO_BORDER`].
+    #[len(sizes.borders)]
     pub parents: ViewMut<'a, u32>,
-    /// By rank, the rank of each border's first child, or [`NO_BORDER`]; then one more element per
-    /// image, the rank of its first border without a parent.
+    /// By rank, the rank of each border's first child, or [`NO_BORDER`]; then, per image, the rank
+    /// of its first border without a parent.
+    #[len(sizes.borders + sizes.images)]
     pub first_children: ViewMut<'a, u32>,
     /// By rank, the size of each border's subtree, as far as it is known.
+    #[len(sizes.borders)]
     pub sizes: ViewMut<'a, u32>,
     /// By rank, what borders with children were told in the last rounds: three elements per border.
+    #[len(3 * sizes.borders)]
     pub told: ViewMut<'a, u32>,
-    /// By rank, the sum of the sizes before each border's. Starts at a multiple of 16 bytes.
+    /// By rank, the sum of the sizes before each border's.
+    #[len(sizes.borders, align = 16)]
     pub before: ViewMut<'a, u32>,
     /// By rank, elements of lists of borders with children.
+    #[len(sizes.borders)]
     pub list: ViewMut<'a, u64>,
     /// The same again, for the rounds to alternate.
+    #[len(sizes.borders)]
     pub other_list: ViewMut<'a, u64>,
     /// By rank, each border's place in the result.
+    #[len(sizes.borders)]
     pub ranked_places: ViewMut<'a, u32>,
     /// Each border's place in the result, or [`NO_BORDER`]; before that, its rank.
+    #[len(sizes.borders)]
     pub places: ViewMut<'a, u32>,
-    /// For each place, the number of points before it: one more element. Starts at a multiple of 16
-    /// bytes.
+    /// For each place, the number of points before it, and the number of all points.
+    #[len(sizes.borders + 1, align = 16)]
     pub offsets: ViewMut<'a, u32>,
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl Arrangement<'_> {
+    /// The sizes for as many borders as `found` has, in `stack`, and for a grid of `blocks` blocks.
+    fn sizes_for(found: &FoundBorders<'_>, stack: &Stack<'_>, blocks: u32) -> ArrangementSizes {
+        ArrangementSizes {
+            borders: found.room(),
+            images: stack.images,
+            blocks,
+        }
+    }
 }
 
 /// The borders, on their way to their places.
@@ -300,7 +336,17 @@ impl Borders<'_> {
 /// more than there are images, if there are several. The elements of `found` and `arrangement` are
 /// for at least the number of borders there, which is below 2³¹ - 1. The previous border of each is
 /// one discovered earlier, or [`NO_BORDER`]. Nothing else uses the three meanwhile.
-#[kernel(block = BLOCK, min_blocks = 3, cooperative)]
+#[kernel(
+    block = BLOCK,
+    min_blocks = 3,
+    cooperative,
+    len(
+        counters = count::COUNT,
+        stack = (),
+        found = found.room(),
+        arrangement = Arrangement::sizes_for(&found, &stack, grid.x),
+    ),
+)]
 pub unsafe fn arrange_borders(
     counters: ViewMut<'_, u32>,
     stack: Stack<'_>,

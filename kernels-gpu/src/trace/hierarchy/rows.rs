@@ -5,16 +5,20 @@ use cuda_std::prelude::*;
 use super::{Arrangement, BLOCK};
 use crate::trace::borders::{FoundBorders, NO_BORDER, Stack, count};
 
-/// The result's rows: one for each place.
+/// The result's rows: one for each place. The sizes are the number of places.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
+#[lengths(u32, buffers = RowsBuffers)]
 pub struct Rows<'a> {
     /// The kind of the border at each place.
+    #[len(*sizes)]
     pub kinds: ViewMut<'a, u8>,
     /// Four numbers per place: next, previous, first child and parent, counted from the image's
-    /// first place, or -1 for none. Starts at a multiple of 16 bytes.
+    /// first place, or -1 for none.
+    #[len(4 * *sizes, align = 16)]
     pub links: ViewMut<'a, i32>,
-    /// For each place, the number of points before it; one more than there are places.
+    /// For each place, the number of points before it, and the number of all points.
+    #[len(*sizes + 1)]
     pub offsets: ViewMut<'a, u32>,
 }
 
@@ -27,7 +31,13 @@ pub struct Rows<'a> {
 /// [`arrange_borders`](fn@super::arrange_borders) has made `counters` and `arrangement` of `found`. `rows`
 /// has one element per border that is kept, unless its fields say otherwise, and nothing else uses
 /// it meanwhile.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, len(
+    counters = count::COUNT,
+    stack = (),
+    found = found.room(),
+    arrangement = Arrangement::sizes_for(&found, &stack, 0),
+    rows = rows.kinds.len() as u32,
+))]
 pub unsafe fn write_rows(
     counters: View<'_, u32>,
     stack: Stack<'_>,

@@ -48,8 +48,9 @@ pub(in crate::trace::gpu) fn follow<G: Gpu>(
     let mut list = gpu.alloc(stretch_count as usize)?;
     // planted: is-first-zero
     let mut is_first = gpu.alloc_zeroed(stretch_count as usize)?;
-    let mut heads = gpu.alloc(borders.found.count as usize)?;
-    let threads = stretch_count + borders.found.count;
+    let border_count = borders.starts.len();
+    let mut heads = gpu.alloc(border_count)?;
+    let threads = stretch_count + border_count as u32;
     // SAFETY: `stretch_count` is the sum of the marks' counts; lengths are those that the kernels
     // ask for, and the kernels run in order.
     unsafe {

@@ -9,7 +9,7 @@ use trazar_kernels::trace::components::join::{
 use super::nodes::Nodes;
 use super::{BorderBuffers, ComponentBorders, Work};
 use crate::Result;
-use crate::gpu::{Gpu, GpuBuffer, scan_counts};
+use crate::gpu::{Gpu, GpuBuffer, OnGpu, scan_counts};
 
 /// The sets that nodes have been joined to, one per border.
 pub(super) struct Joined<G: Gpu> {
@@ -81,7 +81,7 @@ pub(super) fn find<G: Gpu>(
         ranks,
     };
     let mut starts = gpu.alloc(count as usize)?;
-    let mut found = BorderBuffers::new(gpu, count)?;
+    let mut found = BorderBuffers::alloc(&OnGpu(gpu.clone()), &count)?;
     // SAFETY: as above; `ranks` is the scan of the roots' counts, whose sum is `count`.
     unsafe {
         select_starts::launch_threads(
@@ -92,7 +92,7 @@ pub(super) fn find<G: Gpu>(
             joined.view(),
             points.view(),
             starts.view_mut(),
-            found.view_mut(),
+            found.views(),
         )?;
     }
     queued("starting points")?;

@@ -28,7 +28,7 @@ use crate::gpu::{Gpu, GpuBuffer};
 use crate::trace::Retrieval;
 
 pub(super) use arena::{Arena, Images, Joining};
-use arena::{Capacities, Views};
+use arena::{Views, guess, needed};
 
 /// The result, and the memory that it was found in.
 pub(super) struct Traced<G: Gpu> {
@@ -52,15 +52,15 @@ pub(super) fn trace<G: Gpu>(
         wide_keys: work.joining.wide_keys || is_wide(raster),
         ..work.joining
     };
-    let mut capacities = Capacities::guess(raster);
+    let mut sizes = guess(raster);
     let mut arena = arena;
     loop {
-        let mut memory = Arena::ready(gpu, raster, images, joining, capacities, arena.take())?;
+        let mut memory = Arena::ready(gpu, images, joining, sizes, arena.take())?;
         find(work, retrieval, &mut memory, queued)?;
-        let counts = memory.counters.to_vec()?;
-        let needed = Capacities::needed(&counts)?;
+        let counts = memory.parts.counters.to_vec()?;
+        let needed = needed(raster, &counts)?;
         // planted: arena-second-run
-        if needed.fit(&memory.capacities) {
+        if needed.fit(&memory.sizes) {
             queued("order and hierarchy")?;
             let image_offsets = memory.image_offsets.to_vec()?;
             let (arranged, points) = write(work, &mut memory, &counts)?;
@@ -72,7 +72,7 @@ pub(super) fn trace<G: Gpu>(
                 arena: memory,
             });
         }
-        capacities = capacities.max(needed);
+        sizes = sizes.max(needed);
     }
 }
 

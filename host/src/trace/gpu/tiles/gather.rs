@@ -9,7 +9,7 @@ use trazar_kernels::trace::tiles::gather::{
 use super::track::Tracked;
 use super::{BorderBuffers, TileBorders, Work};
 use crate::Result;
-use crate::gpu::{Gpu, GpuBuffer, scan_counts};
+use crate::gpu::{Gpu, GpuBuffer, OnGpu, scan_counts};
 
 /// Puts the borders, all of which are closed, into order of discovery, and finds where their steps
 /// are.
@@ -35,7 +35,7 @@ pub(super) fn gather<G: Gpu>(work: &Work<'_, G>, tracked: Tracked<G>) -> Result<
     let mut leaders = gpu.alloc(count as usize)?;
     let mut positions = gpu.alloc(n)?;
     let mut turns = gpu.alloc(if only_turns { n } else { 0 })?;
-    let mut found = BorderBuffers::new(gpu, count)?;
+    let mut found = BorderBuffers::alloc(&OnGpu(gpu.clone()), &count)?;
     // SAFETY: one element per fragment, border, side or word, as the kernels ask; they run in
     // order.
     unsafe {
