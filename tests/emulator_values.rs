@@ -4,8 +4,8 @@
 use proptest::prelude::*;
 use proptest::sample::select;
 use trazar::emulator::Emulator;
-use trazar::{BinaryImage, Connectivity, Engine, PixelValue, Samples, ValueImage};
-use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed};
+use trazar::{BinaryImage, Connectivity, Engine, PixelValue, RegionOptions, Samples, ValueImage};
+use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed, small_emulator};
 use trazar_test_support::labels::CONNECTIVITIES;
 use trazar_test_support::seeds::Random;
 use trazar_test_support::values::{Classes, PATTERNS};
@@ -48,6 +48,11 @@ fn check_labels<T: PixelValue>(
     );
     prop_assert!(found.as_slice() == expected, "not the CPU's labels");
     Ok(())
+}
+
+/// Emulators with few resident blocks, on which cooperative launches are quick.
+fn small_emulators() -> impl Strategy<Value = Emulator> {
+    any::<u64>().prop_map(small_emulator)
 }
 
 /// By the number of a type of values.
@@ -142,6 +147,96 @@ fn labels_of_values_at_the_borders_of_tiles() {
         "labels of values at the borders of tiles",
         &format!("{} patterns", PATTERNS.len()),
     );
+}
+
+/// Traces the regions of an image on an emulator, and compares with the processor's.
+fn check_regions(
+    emulator: &Emulator,
+    classes: &Classes,
+    background: bool,
+    mask: Option<&BinaryImage>,
+) -> Result<(), TestCaseError> {
+    let samples = Samples::new(classes.width, classes.height, &classes.values).unwrap();
+    let mut image = ValueImage::new(samples).unwrap();
+    if background {
+        image = image.background(0).unwrap();
+    }
+    if let Some(mask) = mask {
+        image = image.mask(mask).unwrap();
+    }
+    let options = RegionOptions::default();
+    let expected = Engine::cpu().trace_regions(&image, &options).unwrap();
+    let found = Engine::on(emulator.clone()).trace_regions(&image, &options)?;
+    prop_assert_eq!(found.count(), expected.count(), "not the CPU's count");
+    prop_assert!(found == expected, "not the CPU's regions");
+    Ok(())
+}
+
+#[test]
+fn regions_of_random_values() {
+    let image = (1..150u32, 1..60u32, select(&PATTERNS[..]), any::<u64>());
+    let run = (small_emulators(), any::<bool>(), any::<bool>());
+    check(
+        "regions of random values",
+        100,
+        &(image, run),
+        |((width, height, pattern, drawn), (emulator, background, masked))| {
+            let random = &mut Random::new(drawn);
+            let classes = Classes::draw(pattern, width, height, random);
+            let mask = BinaryImage::from_fn(width, height, |_, _| random.below(4) > 0).unwrap();
+            check_regions(&emulator, &classes, background, masked.then_some(&mask))
+        },
+    );
+}
+
+/// Sides that are borders of tiles, or next to them.
+#[test]
+fn regions_at_the_borders_of_tiles() {
+    let mut order = seed();
+    for (width, height) in [
+        (1, 1),
+        (64, 16),
+        (65, 17),
+        (128, 32),
+        (129, 33),
+        (1, 40),
+        (40, 1),
+    ] {
+        for pattern in PATTERNS {
+            order += 1;
+            let classes = Classes::draw(pattern, width, height, &mut Random::new(order));
+            let found = check_regions(&small_emulator(order), &classes, false, None);
+            found.unwrap_or_else(|error| {
+                panic!("{pattern}, {width} × {height}, seed {order}: {error}")
+            });
+        }
+    }
+    say(
+        "regions at the borders of tiles",
+        &format!("{} patterns", PATTERNS.len()),
+    );
+}
+
+/// One tracer traces image after image in the memory of the one before.
+#[test]
+fn one_tracer_traces_regions_of_many_images() {
+    let engine = Engine::on(small_emulator(seed()));
+    for (i, (width, height)) in [(70, 40), (70, 40), (20, 20), (70, 40)]
+        .into_iter()
+        .enumerate()
+    {
+        let pattern = ["few", "distinct", "noise", "blocks"][i];
+        let classes = Classes::draw(pattern, width, height, &mut Random::new(i as u64));
+        let samples = Samples::new(width, height, &classes.values).unwrap();
+        let image = ValueImage::new(samples).unwrap();
+        let expected = Engine::cpu().trace_regions(&image, &RegionOptions::default());
+        let found = engine.trace_regions(&image, &RegionOptions::default());
+        assert!(
+            found.unwrap() == expected.unwrap(),
+            "not the CPU's regions of image {i}"
+        );
+        assert!(engine.working_memory() > 0);
+    }
 }
 
 /// NaN belongs to no region, and is not equal to itself.

@@ -89,5 +89,5 @@ pub use route::{
 #[doc(no_inline)]
 pub use trace::{
     Approximation, BorderKind, Contour, ContourBuffers, Contours, DeviceContourBatch,
-    DeviceContours, DeviceTracer, Geometry, Retrieval, TraceAlgorithm, TraceOptions,
+    DeviceContours, DeviceRegions, DeviceTracer, Geometry, Retrieval, TraceAlgorithm, TraceOptions,
 };

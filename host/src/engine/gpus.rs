@@ -10,11 +10,12 @@ use crate::image::gpu::AnyValues;
 use crate::label::parts::{BandNumbers, LabelPart, Workers, workers_on};
 use crate::label::{self, Connectivity, DeviceLabeler, LabelOptions, Labels};
 use crate::progress::Progress;
+use crate::regions::RegionOptions;
 use crate::route::{
     DeviceRouter, DistanceOptions, Distances, Net, Route, RouteAlgorithm, RoutingGrid,
 };
 use crate::trace::{
-    Band, BandTracer, ContourPart, Contours, DeviceTracer, StoredContours, TraceOptions,
+    Band, BandTracer, ContourPart, Contours, DeviceTracer, Rings, StoredContours, TraceOptions,
 };
 
 /// Returns the bands of an image, from top to bottom.
@@ -55,6 +56,8 @@ pub(super) trait DeviceJobs: Send + Sync {
     fn label_workers(&self, options: &LabelOptions) -> Result<Workers>;
 
     fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours>;
+
+    fn trace_regions(&self, image: AnyValues<'_>, options: &RegionOptions) -> Result<Rings>;
 
     /// Traces images of one size; `options` must have the algorithm that takes several at once.
     fn trace_batch(&self, images: &[BinaryImage], options: &TraceOptions) -> Result<Vec<Contours>>;
@@ -169,6 +172,10 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
 
     fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours> {
         self.run(|| self.tracer.trace_host(image, options))
+    }
+
+    fn trace_regions(&self, image: AnyValues<'_>, options: &RegionOptions) -> Result<Rings> {
+        self.run(|| self.tracer.trace_regions_host(image, options))
     }
 
     fn trace_batch(&self, images: &[BinaryImage], options: &TraceOptions) -> Result<Vec<Contours>> {

@@ -20,8 +20,12 @@ impl Engine {
         image: &ValueImage<'_, T>,
         options: &RegionOptions,
     ) -> Result<Regions<T>> {
-        self.check_does_values("regions")?;
-        crate::trace::cpu::values::trace_regions(image, options, &self.progress())
+        match &self.device {
+            None => crate::trace::cpu::values::trace_regions(image, options, &self.progress()),
+            Some(device) => device
+                .trace_regions(T::any(image), options)?
+                .with_values(image),
+        }
     }
 
     /// Traces, for each value of `image`, the borders of the pixels with that value, as

@@ -17,8 +17,8 @@ use glam::DVec2;
 #[doc(inline)]
 pub use trazar_kernels::label::Connectivity;
 
-pub(crate) use gpu::label_host;
 pub use gpu::{DeviceLabeler, DeviceLabels, MultiLabeler, MultiLabels, PartLabels};
+pub(crate) use gpu::{label_host, region_layout};
 
 use crate::backend::Backend;
 use crate::error::Result;

@@ -16,6 +16,7 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::row_words;
 use crate::primitives::quotient;
+use crate::trace::node_bits::Around;
 use crate::trace::pixels::Raster;
 
 /// Threads per block.
@@ -41,10 +42,12 @@ pub const fn threads(width: u32, height: u32) -> u64 {
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct EqualityPlanes<'a> {
-    /// The valid pixels, [`Raster::words`] words.
+    /// The valid pixels.
+    #[len(self.raster.words())]
     pub valid: View<'a, u64>,
     /// For each word of the image, [`BESIDE_WORDS`] words: the pixels that are equal to their
-    /// neighbour to the E, S, SE and SW. Starts at a multiple of 16 bytes.
+    /// neighbour to the E, S, SE and SW.
+    #[len(u64::from(self.raster.words()) * u64::from(BESIDE_WORDS), align = 16)]
     pub beside: View<'a, u64>,
     /// The image's size.
     pub raster: Raster,
@@ -90,6 +93,19 @@ impl EqualityPlanes<'_> {
         EqualTo { e, s, se, sw }
     }
 
+    /// The pixels of word `word_x` of row `y`, and which of their neighbours are equal to them.
+    #[inline(always)]
+    pub(crate) fn around(&self, word_x: u32, y: u32) -> Around {
+        let (left, up) = (word_x.wrapping_sub(1), y.wrapping_sub(1));
+        let EqualTo { e, s, se, sw } = self.equal_to(word_x, y);
+        let above = self.equal_to(word_x, up);
+        // planted: equality-around-carry
+        let w = e << 1 | self.plane(E, left, y) >> 63;
+        let nw = above.se << 1 | self.plane(SE, left, up) >> 63;
+        let ne = above.sw >> 1 | self.plane(SW, word_x + 1, up) << 63;
+        Around::of_connected(self.valid(word_x, y), [e, ne, above.s, nw, w, sw, s, se])
+    }
+
     /// One of a word's equalities, by its index; none outside the image.
     #[inline(always)]
     pub(crate) fn plane(&self, plane: u32, word_x: u32, y: u32) -> u64 {
@@ -107,8 +123,10 @@ impl EqualityPlanes<'_> {
 #[derive(Clone, Copy, KernelParam)]
 pub struct EqualityPlanesMut<'a> {
     /// [`EqualityPlanes::valid`].
+    #[len(self.raster.words())]
     pub valid: ViewMut<'a, u64>,
     /// [`EqualityPlanes::beside`].
+    #[len(u64::from(self.raster.words()) * u64::from(BESIDE_WORDS), align = 16)]
     pub beside: ViewMut<'a, u64>,
     /// The image's size.
     pub raster: Raster,
