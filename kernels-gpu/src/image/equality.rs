@@ -291,7 +291,7 @@ macro_rules! equality_kernel {
         /// `values` has an element for each pixel, rows of the image's width `validity.pitch`
         /// elements apart; the views in `validity` and `planes` have the lengths that their fields say. Nothing else
         /// uses `planes` meanwhile. The launch has [`threads`] threads.
-        #[kernel(block = BLOCK)]
+        #[kernel(block = BLOCK, min_blocks = 5)]
         pub unsafe fn $name(
             values: View<'_, $t>,
             background: View<'_, $t>,

@@ -34,7 +34,7 @@ use crate::primitives::scan::ScanState;
 /// [`layout`](super::layout::layout), and `scan` is for the [`chunks`](crate::label::number::chunks)
 /// of the image. Nothing else uses what the kernel writes meanwhile. The launch has one block per
 /// tile, and [`RUN_BYTES`](super::layout::RUN_BYTES) of dynamic shared memory.
-#[kernel(block = BLOCK)]
+#[kernel(block = BLOCK, min_blocks = 6)]
 pub unsafe fn value_tiles_label(
     planes: EqualityPlanes<'_>,
     runs: TileRunsMut<'_>,

@@ -52,18 +52,16 @@ impl Lookup<'_> {
         let found = touching(self.planes, word_x, y, pixels, connectivity);
         // planted: value-merge-part
         let mask = (u64::MAX >> (64 - 64 / PARTS)) << (part * (64 / PARTS));
-        let pairs = [
-            (found.above & mask, 0),
-            (found.above_left & mask, u32::MAX),
-            (found.above_right & mask, 1),
-        ];
-        for (mut pixels, dx) in pairs {
+        let join_all = |mut pixels: u64, dx: u32| {
             while pixels != 0 {
                 let x = word_x * 64 + pixels.trailing_zeros();
                 pixels &= pixels - 1;
                 self.join((x, y), (x.wrapping_add(dx), y - 1));
             }
-        }
+        };
+        join_all(found.above & mask, 0);
+        join_all(found.above_left & mask, u32::MAX);
+        join_all(found.above_right & mask, 1);
     }
 
     /// Joins the regions of pixels `(x - 1, y)` and `(x, y)`, which are in two tiles, and across the
@@ -106,7 +104,7 @@ impl Lookup<'_> {
 ///
 /// The arguments are those of [`value_tiles_label`](fn@super::label::value_tiles_label), which has
 /// run; `parents` is that of its components.
-#[kernel(block = MERGE_BLOCK)]
+#[kernel(block = MERGE_BLOCK, min_blocks = 8)]
 pub unsafe fn value_tiles_merge(
     planes: EqualityPlanes<'_>,
     runs: TileRuns<'_>,
