@@ -6,5 +6,6 @@ pub mod images;
 pub mod labels;
 pub mod report;
 pub mod settings;
+pub mod values;
 #[cfg(target_os = "linux")]
 pub mod variants;

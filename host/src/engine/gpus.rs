@@ -6,12 +6,14 @@ use crate::error::Result;
 use crate::geometry::Cell;
 use crate::gpu::Gpu;
 use crate::image::BinaryImage;
+use crate::image::gpu::AnyValues;
 use crate::label::parts::{BandNumbers, LabelPart, Workers, workers_on};
 use crate::label::{self, ComponentOptions, Connectivity, DeviceLabeler, LabelOptions, Labels};
 use crate::progress::Progress;
+use crate::regions::RegionOptions;
 use crate::route::{DeviceRouter, Distances, Net, Route, RouteAlgorithm, RoutingGrid};
 use crate::trace::{
-    Band, BandTracer, ContourOptions, ContourPart, Contours, DeviceTracer, StoredContours,
+    Band, BandTracer, ContourOptions, ContourPart, Contours, DeviceTracer, Rings, StoredContours,
     TraceOptions,
 };
 
@@ -33,6 +35,8 @@ pub(super) trait DeviceJobs: Send + Sync {
 
     fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels>;
 
+    fn label_values(&self, image: AnyValues<'_>, connectivity: Connectivity) -> Result<Labels>;
+
     fn label_part(
         &self,
         band: &BinaryImage,
@@ -51,6 +55,8 @@ pub(super) trait DeviceJobs: Send + Sync {
     fn label_workers(&self, options: &ComponentOptions) -> Result<Workers>;
 
     fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours>;
+
+    fn trace_regions(&self, image: AnyValues<'_>, options: &RegionOptions) -> Result<Rings>;
 
     /// Traces images of one size; `options` must have the algorithm that takes several at once.
     fn trace_batch(
@@ -134,6 +140,10 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
         })
     }
 
+    fn label_values(&self, image: AnyValues<'_>, connectivity: Connectivity) -> Result<Labels> {
+        self.run(|| self.labeler.label_values_host(image, connectivity))
+    }
+
     fn label_part(
         &self,
         band: &BinaryImage,
@@ -160,6 +170,10 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
 
     fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours> {
         self.run(|| self.tracer.trace_host(image, options))
+    }
+
+    fn trace_regions(&self, image: AnyValues<'_>, options: &RegionOptions) -> Result<Rings> {
+        self.run(|| self.tracer.trace_regions_host(image, options))
     }
 
     fn trace_batch(

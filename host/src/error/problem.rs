@@ -82,6 +82,16 @@ pub enum Unavailable {
         /// The names of the algorithms that `backend` runs.
         instead: Vec<&'static str>,
     },
+
+    /// A job that no algorithm does on the backend.
+    #[error("{job} run on the device cpu, and not yet on {}", backend.name())]
+    #[non_exhaustive]
+    Job {
+        /// The work, in words.
+        job: &'static str,
+        /// The backend that was to do it.
+        backend: Backend,
+    },
 }
 
 fn names(backends: &[Backend]) -> String {

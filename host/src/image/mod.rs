@@ -1,11 +1,14 @@
 //! [`BinaryImage`]: one bit per pixel.
 
+pub(crate) mod compare;
 #[cfg(any(feature = "image", feature = "ndarray"))]
 mod convert;
 pub(crate) mod gpu;
 mod samples;
+pub(crate) mod values;
 
 pub use samples::Samples;
+pub use values::{PixelValue, ValueImage};
 
 use crate::error::{Error, OptionProblem, Result};
 use crate::memory::zeroed_vec;

@@ -118,7 +118,7 @@ impl<'a, T> Samples<'a, T> {
     }
 
     /// The values of row `y`, if they are adjacent. Either all rows' values are, or none's.
-    fn row(&self, y: usize) -> Option<&'a [T]> {
+    pub(crate) fn row(&self, y: usize) -> Option<&'a [T]> {
         match &self.layout {
             Layout::Strided {
                 values,
@@ -128,6 +128,24 @@ impl<'a, T> Samples<'a, T> {
             Layout::Strided { .. } => None,
             #[cfg(feature = "ndarray")]
             Layout::Array(array) => array.index_axis_move(ndarray::Axis(0), y).to_slice(),
+        }
+    }
+
+    /// The values from the first pixel's on, and the number of values from the start of a row to the
+    /// start of the next, if the values of each row are adjacent.
+    pub(crate) fn adjacent_rows(&self) -> Option<(&'a [T], usize)> {
+        match &self.layout {
+            Layout::Strided {
+                values,
+                row_stride,
+                column_stride: 1,
+            } if *row_stride >= self.width => {
+                let needed = (self.height - 1) * row_stride + self.width;
+                Some((&values[..needed], *row_stride))
+            }
+            Layout::Strided { .. } => None,
+            #[cfg(feature = "ndarray")]
+            Layout::Array(array) => Some((array.to_slice()?, self.width)),
         }
     }
 
@@ -148,8 +166,10 @@ impl<'a, T> Samples<'a, T> {
     }
 }
 
-impl<T: Sample> Samples<'_, T> {
-    fn get(&self, x: usize, y: usize) -> T {
+impl<T: Copy> Samples<'_, T> {
+    /// The value at `(x, y)`.
+    #[inline]
+    pub(crate) fn get(&self, x: usize, y: usize) -> T {
         match &self.layout {
             Layout::Strided {
                 values,
@@ -160,7 +180,9 @@ impl<T: Sample> Samples<'_, T> {
             Layout::Array(array) => array[[y, x]],
         }
     }
+}
 
+impl<T: Sample> Samples<'_, T> {
     /// The image of the values above `threshold`.
     pub(super) fn above(&self, threshold: T) -> Result<BinaryImage> {
         check_size(self.width as u64, self.height as u64)?;
@@ -241,7 +263,7 @@ pub(super) fn pack_word<T: Sample>(values: &[T], threshold: T) -> (u64, bool) {
 }
 
 /// The lowest bits of 64 bytes as a word.
-fn gather(bytes: &[u8; WORD_BITS]) -> u64 {
+pub(super) fn gather(bytes: &[u8; WORD_BITS]) -> u64 {
     // One multiplication turns each eight bytes into eight bits: byte i, at bit 8 i, times
     // 2^(56 - 7 i) lands on bit 56 + i, and no two products overlap.
     const GATHER: u64 = 0x0102_0408_1020_4080;

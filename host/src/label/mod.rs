@@ -17,8 +17,8 @@ use glam::DVec2;
 #[doc(inline)]
 pub use trazar_kernels::label::Connectivity;
 
-pub(crate) use gpu::label_host;
 pub use gpu::{DeviceLabeler, DeviceLabels, MultiLabeler, MultiLabels, UnfinishedLabels};
+pub(crate) use gpu::{label_host, region_layout};
 pub use parts::{
     BandLabels, BandNumbers, BandSource, LabelBand, LabelNumber, LabelPart, LabelTable,
     components_from_bytes, components_to_bytes,

@@ -26,7 +26,8 @@ mod source;
 
 pub use band::Band;
 pub use contours::{BorderKind, Contour, ContourArrays, Contours, HierarchyRow, Links};
-pub use gpu::{ContourBuffers, DeviceContourBatch, DeviceContours, DeviceTracer};
+pub(crate) use gpu::Rings;
+pub use gpu::{ContourBuffers, DeviceContourBatch, DeviceContours, DeviceRegions, DeviceTracer};
 pub use parts::{BandTracer, ContourPart, StoredContours};
 pub use source::ContourSource;
 

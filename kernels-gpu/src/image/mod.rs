@@ -1,5 +1,7 @@
-//! Binary images of 1 bit per pixel, and how they are made from images of bytes.
+//! Binary images of 1 bit per pixel, how they are made from images of bytes, and what kernels know of
+//! images of values.
 
+pub mod equality;
 pub mod pack;
 
 use cuda_std::prelude::*;

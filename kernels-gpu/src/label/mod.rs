@@ -6,6 +6,7 @@
 //! | file | stage |
 //! | --- | --- |
 //! | [`tiles`] | joins runs in tiles in shared memory, then along the tiles' borders; writes the labels |
+//! | [`values`] | the same for images of values: regions of equal value |
 //! | [`direct`] | joins pixels in global memory, one thread per pixel; writes the labels |
 //! | [`number`] | numbers components by the bits of their roots, for both |
 //! | [`renumber`] | from the numbers of a band's components to those in the whole image |
@@ -18,6 +19,7 @@ pub mod renumber;
 pub mod runs;
 pub mod statistics;
 pub mod tiles;
+pub mod values;
 
 use cuda_std::prelude::*;
 

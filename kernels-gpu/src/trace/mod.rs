@@ -11,6 +11,7 @@
 //! | [`tiles`] | or borders followed in rectangles, which are then joined pairwise |
 //! | [`borders`] | the borders found, in the form that all ways to find them share |
 //! | [`hierarchy`] | parents, the order of the result, its hierarchy |
+//! | [`regions`] | the order of the borders of regions |
 //! | [`teh_chin`] | dominant points of contours that have every point |
 
 pub mod borders;
@@ -22,6 +23,7 @@ pub mod node_bits;
 pub(crate) mod node_walk;
 pub mod options;
 pub mod pixels;
+pub mod regions;
 pub mod teh_chin;
 pub mod tiles;
 

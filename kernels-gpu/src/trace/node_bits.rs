@@ -173,6 +173,25 @@ impl Around {
         }
     }
 
+    /// From a word's pixels, and which of them are connected to their neighbours in the directions
+    /// from 0 on.
+    #[inline(always)]
+    #[must_use]
+    pub const fn of_connected(here: u64, connected: [u64; 8]) -> Self {
+        let [e, ne, n, nw, w, sw, s, se] = connected;
+        Self {
+            here,
+            e,
+            ne,
+            n,
+            nw,
+            w,
+            sw,
+            s,
+            se,
+        }
+    }
+
     /// The neighbourhoods of the eight pixels from bit `first` on, one byte per pixel, the first
     /// pixel's lowest.
     #[inline(always)]

@@ -7,6 +7,7 @@
 //! | [`border_oracle`], [`route_oracle`] | plain, slow algorithms, without the library's code |
 //! | [`contours`], [`labels`], [`routes`], [`tracers`] | options, and comparisons of results |
 //! | [`tilings`] | images of any size whose labels are known |
+//! | [`values`] | random images of values, and their regions by flooding |
 //! | [`emulators`] | emulators, and random cases that run on them |
 //! | [`watched`] | an emulator that notes launches and refuses allocations |
 //! | [`kernels`] | what tests use of the kernels' crate |
@@ -24,6 +25,7 @@ pub mod route_oracle;
 pub mod routes;
 pub mod tilings;
 pub mod tracers;
+pub mod values;
 pub mod watched;
 
 pub use trazar_test_seeds as seeds;

@@ -3,9 +3,12 @@
 mod batch;
 mod bytes;
 mod pack;
+mod values;
 
 pub use batch::DeviceImageBatch;
 pub use bytes::DeviceBytes;
+pub use values::DeviceValues;
+pub(crate) use values::{AnyValues, DeviceValue, Equality, with_values};
 
 use trazar_kernels::image::row_words;
 

@@ -6,7 +6,8 @@
 //! | [`LabelAlgorithm::Tiles`], in bands | `tiles.rs`, `bands.rs` | as above up to the scan, `tiles_rim`, `renumber_table`, `tiles_write_numbered` |
 //! | [`LabelAlgorithm::Direct`] | `direct.rs` | `direct_start`, `direct_join`, `direct_flatten`, `count_roots`, scan, `direct_write` |
 //!
-//! `number.rs` numbers the components of both, and `statistics.rs` measures them. `bands.rs`
+//! `values.rs` labels images of values, with the kernels `value_tiles_label`, `value_tiles_merge`,
+//! `tiles_flatten`, scan and `value_tiles_write`. `number.rs` numbers the components of both, and `statistics.rs` measures them. `bands.rs`
 //! divides images that 32 bits can't index into bands of rows, labels these with the same kernels,
 //! and joins them. `spread.rs` labels an image in the host's memory on several queues or GPUs, and
 //! `multi.rs` an image held by several GPUs. `runs.rs` copies labels to the host, run by run where
@@ -29,6 +30,7 @@ mod runs;
 mod spread;
 mod statistics;
 mod tiles;
+mod values;
 
 use cuda_std::{View, ViewMut};
 use trazar_kernels::label::tiles::layout::TileLayout;
@@ -48,6 +50,7 @@ pub use multi::{MultiLabeler, MultiLabels};
 pub(super) use runs::{HostLabels, PIXELS_PER_RUN};
 pub(crate) use spread::label_host;
 use tiles::Tiles;
+pub(crate) use values::region_layout;
 
 /// Labels images on one GPU. Clones work on the same queue.
 ///

@@ -118,7 +118,7 @@ impl<G: Gpu> DeviceContours<G> {
             width: self.width,
             height: self.height,
             geometry: self.geometry,
-            points: bytemuck::allocation::cast_vec::<[i32; 2], IVec2>(pairs(points)),
+            points: points_of(points),
             offsets: offsets.iter().map(|&offset| offset as usize).collect(),
             kinds: kinds.collect(),
             hierarchy: hierarchy
@@ -127,6 +127,11 @@ impl<G: Gpu> DeviceContours<G> {
                 .collect(),
         })
     }
+}
+
+/// Points from their coordinates.
+pub(super) fn points_of(coordinates: Vec<i32>) -> Vec<IVec2> {
+    bytemuck::allocation::cast_vec::<[i32; 2], IVec2>(pairs(coordinates))
 }
 
 /// The contours of a batch of images in a GPU's memory, one image after the other.

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | `fragments/` | borders and their points, by tiles of 64 × 32 pixels | `fragments` |
 //! | `hierarchy.rs` | order and hierarchy | `hierarchy` |
+//! | `regions.rs` | the regions of images of values | `fragments`, `regions` |
 //! | `teh_chin.rs` | the points that Teh and Chin's approximations keep | `teh_chin` |
 //! | `contours.rs` | the result | |
 //! | `band.rs` | the borders of part of a larger image | `fragments` |
@@ -42,6 +43,7 @@ mod components;
 mod contours;
 mod fragments;
 mod hierarchy;
+mod regions;
 mod teh_chin;
 mod tiles;
 
@@ -63,6 +65,9 @@ use crate::label::{Connectivity, DeviceLabeler, LabelOptions};
 
 pub use contours::{ContourBuffers, DeviceContourBatch, DeviceContours};
 use fragments::{Arena, Images, Joining};
+pub use regions::DeviceRegions;
+use regions::RegionArena;
+pub(crate) use regions::Rings;
 
 /// Traces images on one GPU. Clones work on the same queue.
 ///
@@ -84,6 +89,8 @@ pub struct DeviceTracer<G: Gpu> {
     gpu: G,
     /// Working memory of the fragments algorithm, kept from one image to the next.
     arena: Arc<Mutex<Option<Arena<G>>>>,
+    /// The same for the regions of images of values.
+    region_arena: Arc<Mutex<Option<RegionArena<G>>>>,
     /// How fragments are joined.
     joining: Joining,
     /// The fewest points of a band's contours that are worth a CPU task.
@@ -160,6 +167,7 @@ impl<G: Gpu> DeviceTracer<G> {
         Self {
             gpu,
             arena: Arc::default(),
+            region_arena: Arc::default(),
             joining: Joining::DEFAULT,
             cut_points: LEAST_POINTS,
         }
@@ -215,14 +223,15 @@ impl<G: Gpu> DeviceTracer<G> {
     /// # Ok::<(), trazar::Error>(())
     /// ```
     pub fn working_memory(&self) -> u64 {
-        self.arena().as_ref().map_or(0, Arena::bytes)
+        let regions = self.region_arena().as_ref().map_or(0, RegionArena::bytes);
+        self.arena().as_ref().map_or(0, Arena::bytes) + regions
     }
 
     /// Gives the [working memory](Self::working_memory) back, and says how many bytes that was. The
     /// next image is traced in new memory, with the same result.
     pub fn release_working_memory(&self) -> u64 {
-        let arena = self.arena().take();
-        arena.map_or(0, |arena| arena.bytes())
+        let (arena, regions) = (self.arena().take(), self.region_arena().take());
+        arena.map_or(0, |arena| arena.bytes()) + regions.map_or(0, |arena| arena.bytes())
     }
 
     fn arena(&self) -> MutexGuard<'_, Option<Arena<G>>> {

@@ -141,7 +141,7 @@ pub unsafe fn tiles_label_bytes(
 
 /// Set in an element of shared memory that no longer holds a run's parent, but the position of a
 /// root's first pixel.
-const POSITION: u32 = 1 << 31;
+pub(in crate::label) const POSITION: u32 = 1 << 31;
 
 /// Joins the runs of the tile in `words`. Called by all threads of the block.
 ///
@@ -197,7 +197,7 @@ fn label_tile(
     let (high_touching, high_roots) = hook_runs(parents, own[1], above[1], touching[1]);
     // planted: tile-hook-barrier
     thread::sync_threads();
-    shorten_paths(parents, total);
+    shorten_paths::<BLOCK>(parents, total);
     join_runs(parents, own[0], above[0], low_touching);
     join_runs(parents, own[1], above[1], high_touching);
     thread::sync_threads();
@@ -234,7 +234,7 @@ fn label_tile(
     };
     add_nodes(own[0], low_roots);
     add_nodes(own[1], high_roots);
-    for_each_run(total, |run| {
+    for_each_run::<BLOCK>(total, |run| {
         let mut value = parents.ld(run);
         while value & POSITION == 0 {
             value = parents.ld(value);
@@ -274,7 +274,7 @@ fn runs_above(
 /// Replaces the roots among the runs `candidates` of `own` by positions: `first`, and `step` more
 /// per bit. Returns the roots.
 #[inline(always)]
-fn mark_roots(
+pub(in crate::label) fn mark_roots(
     parents: SharedView<u32>,
     own: HalfRuns,
     candidates: u32,
@@ -425,7 +425,7 @@ fn write_sides(words: SharedView<u64>, tile: u32, sides: ViewMut<'_, u32>) {
 /// Returns the pairs of touching runs that are left to join, and the runs that are their own
 /// parents, as the bits at which they start.
 #[inline(always)]
-fn hook_runs(
+pub(in crate::label) fn hook_runs(
     parents: SharedView<u32>,
     own: HalfRuns,
     above: HalfRuns,
@@ -463,7 +463,12 @@ fn hook_runs(
 
 /// Joins the pairs of touching runs that [`hook_runs`] has left.
 #[inline(always)]
-fn join_runs(parents: SharedView<u32>, own: HalfRuns, above: HalfRuns, mut touching: HalfTouching) {
+pub(in crate::label) fn join_runs(
+    parents: SharedView<u32>,
+    own: HalfRuns,
+    above: HalfRuns,
+    mut touching: HalfTouching,
+) {
     // The runs of most pairs have the same parent. These pairs are taken out first, so that fewer
     // lanes wait while others join sets.
     let mut apart = touching;
@@ -485,15 +490,15 @@ fn join_runs(parents: SharedView<u32>, own: HalfRuns, above: HalfRuns, mut touch
 const STEPS: u32 = 8;
 
 /// Shortens the paths of all runs to one step, by rounds of pointer jumping. Called by all threads
-/// of the block.
+/// of a block of `THREADS` threads.
 ///
 /// Threads take runs in raster order, so that the paths of the rows above are mostly short by the
 /// time a run is reached.
 #[inline(always)]
-fn shorten_paths(parents: SharedView<u32>, total: u32) {
+pub(in crate::label) fn shorten_paths<const THREADS: u32>(parents: SharedView<u32>, total: u32) {
     loop {
         let mut is_left = false;
-        for_each_run(total, |run| {
+        for_each_run::<THREADS>(total, |run| {
             let parent = parents.parent(run);
             let mut ancestor = parent;
             let mut steps = 0;
@@ -522,7 +527,7 @@ fn shorten_paths(parents: SharedView<u32>, total: u32) {
 
 /// Visits the set bits in ascending order.
 #[inline(always)]
-fn for_each_bit(bits: u32, mut visit: impl FnMut(u32)) {
+pub(in crate::label) fn for_each_bit(bits: u32, mut visit: impl FnMut(u32)) {
     let mut rest = bits;
     while rest != 0 {
         visit(rest.trailing_zeros());
@@ -530,12 +535,12 @@ fn for_each_bit(bits: u32, mut visit: impl FnMut(u32)) {
     }
 }
 
-/// Visits this thread's share of the tile's runs.
+/// Visits this thread's share of the tile's runs, in a block of `THREADS` threads.
 #[inline(always)]
-fn for_each_run(total: u32, mut visit: impl FnMut(u32)) {
+pub(in crate::label) fn for_each_run<const THREADS: u32>(total: u32, mut visit: impl FnMut(u32)) {
     let mut run = thread::thread_idx_x();
     while run < total {
         visit(run);
-        run += BLOCK;
+        run += THREADS;
     }
 }

@@ -7,15 +7,15 @@ use crate::label::number::chunks;
 use crate::primitives::quotient;
 
 /// A tile's width in words.
-pub(super) const COLUMNS: u32 = 4;
+pub(in crate::label) const COLUMNS: u32 = 4;
 /// Halves of words per row of a tile.
-pub(super) const ROW_HALVES: u32 = 2 * COLUMNS;
+pub(in crate::label) const ROW_HALVES: u32 = 2 * COLUMNS;
 /// A tile's height.
 pub(super) const ROWS: u32 = 64;
 /// Threads per block: one for each word of a tile.
 pub(super) const BLOCK: u32 = COLUMNS * ROWS;
 /// A tile's width in pixels.
-pub(super) const WIDTH: u32 = COLUMNS * 64;
+pub(in crate::label) const WIDTH: u32 = COLUMNS * 64;
 /// Threads that join one word's width of border, or 64 rows of border.
 pub(super) const PARTS: u32 = 8;
 /// Words per row of a tile in shared memory: the tile's, and a zero, which lies to the right of
@@ -157,7 +157,7 @@ impl TileLayout {
 
 /// The row and the column of a position in the tile.
 #[inline(always)]
-pub(super) const fn split(position: u32) -> (u32, u32) {
+pub(in crate::label) const fn split(position: u32) -> (u32, u32) {
     (position / WIDTH, position % WIDTH)
 }
 

@@ -40,7 +40,7 @@
 //! `tiles_write` reads only nodes of its own tile, before it overwrites them.
 
 pub mod flatten;
-mod half_runs;
+pub(super) mod half_runs;
 pub mod label;
 pub mod layout;
 pub mod merge;

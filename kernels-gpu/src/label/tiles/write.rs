@@ -20,15 +20,15 @@ pub const LARGEST_NUMBER: u32 = 1 << 31;
 
 /// The runs of a tile in shared memory, by half words.
 #[derive(Clone, Copy)]
-struct HalfRuns {
+pub(in crate::label) struct HalfRuns {
     /// Per half: its pixels.
-    bits: SharedView<u32>,
+    pub(in crate::label) bits: SharedView<u32>,
     /// Per half: the columns that its runs cover; 8-connected, those of both rows of its band.
-    covered: SharedView<u32>,
+    pub(in crate::label) covered: SharedView<u32>,
     /// Per half: the columns at which runs start.
-    starts: SharedView<u32>,
+    pub(in crate::label) starts: SharedView<u32>,
     /// Per half: the index of its first run.
-    offsets: SharedView<u32>,
+    pub(in crate::label) offsets: SharedView<u32>,
 }
 
 impl HalfRuns {
@@ -140,7 +140,7 @@ fn write_tile(
     halves.find(here, runs, word.tile, last_end, connectivity);
     thread::sync_threads();
 
-    let tile = Tile {
+    let tile = Tile::<HALVES, false> {
         halves,
         run_labels,
         labels,
@@ -153,12 +153,7 @@ fn write_tile(
 
     // planted: write-last-rows
     let rows = layout.height - word.tile_y * ROWS;
-    // planted: write-vector
-    if layout.width.is_multiple_of(4) {
-        tile.write_fours(rows);
-    } else {
-        tile.write_pixels(rows);
-    }
+    tile.write(rows);
 }
 
 impl HalfRuns {
@@ -213,25 +208,29 @@ impl HalfRuns {
     }
 }
 
-/// A tile whose runs are known.
+/// A tile whose runs are known, for a block of `THREADS` threads, one per half word. `ADJACENT` says
+/// whether runs may follow each other without background between them.
 #[derive(Clone, Copy)]
-struct Tile<'a> {
-    halves: HalfRuns,
+pub(in crate::label) struct Tile<'a, const THREADS: u32, const ADJACENT: bool> {
+    pub(in crate::label) halves: HalfRuns,
     /// The label of each run.
-    run_labels: SharedView<u32>,
-    labels: ViewMut<'a, u32>,
-    layout: TileLayout,
+    pub(in crate::label) run_labels: SharedView<u32>,
+    pub(in crate::label) labels: ViewMut<'a, u32>,
+    pub(in crate::label) layout: TileLayout,
     /// Its column among the tiles.
-    x: u32,
+    pub(in crate::label) x: u32,
     /// The index of its first pixel in the image.
-    first_pixel: u32,
+    pub(in crate::label) first_pixel: u32,
 }
 
-impl Tile<'_> {
+impl<const THREADS: u32, const ADJACENT: bool> Tile<'_, THREADS, ADJACENT> {
+    /// Rows of the tile.
+    const ROWS: u32 = THREADS / ROW_HALVES;
+
     /// Finds the labels of the tile's `total` runs. The components' first pixels begin at element
     /// `tile_firsts` of `runs.firsts`.
     #[inline(always)]
-    fn label_runs(
+    pub(in crate::label) fn label_runs(
         self,
         runs: TileRuns<'_>,
         tile_firsts: u32,
@@ -249,13 +248,13 @@ impl Tile<'_> {
             // All loads before the first use.
             let mut firsts = [0; LOADS];
             for (first, i) in firsts.iter_mut().zip(0..) {
-                let run = from + i * HALVES;
+                let run = from + i * THREADS;
                 if run < total {
                     *first = runs.firsts.ldg(tile_firsts + run);
                 }
             }
             for (first, i) in firsts.iter().zip(0..) {
-                let run = from + i * HALVES;
+                let run = from + i * THREADS;
                 if run < total {
                     let (row, column) = split(u32::from(*first));
                     let half = row * ROW_HALVES + column / 32;
@@ -271,7 +270,7 @@ impl Tile<'_> {
                     self.run_labels.st(run, label);
                 }
             }
-            from += LOADS as u32 * HALVES;
+            from += LOADS as u32 * THREADS;
         }
         // planted: write-first-barrier
         thread::sync_threads();
@@ -283,10 +282,21 @@ impl Tile<'_> {
                 self.run_labels
                     .st(run, self.run_labels.ld(label - LINK - 1));
             }
-            run += HALVES;
+            run += THREADS;
         }
         // planted: write-label-barrier
         thread::sync_threads();
+    }
+
+    /// Writes the labels of all pixels. The image has `rows` rows from the tile's first on.
+    #[inline(always)]
+    pub(in crate::label) fn write(self, rows: u32) {
+        // planted: write-vector
+        if self.layout.width.is_multiple_of(4) {
+            self.write_fours(rows);
+        } else {
+            self.write_pixels(rows);
+        }
     }
 
     /// Writes the labels of all pixels, four per thread: 512 bytes per warp. The image has `rows`
@@ -294,7 +304,7 @@ impl Tile<'_> {
     #[inline(always)]
     fn write_fours(self, rows: u32) {
         const ROW_THREADS: u32 = WIDTH / 4;
-        const STEP: u32 = HALVES / ROW_THREADS;
+        let step = const { THREADS / ROW_THREADS };
         let HalfRuns {
             bits,
             covered,
@@ -305,8 +315,8 @@ impl Tile<'_> {
         let x = t % ROW_THREADS * 4;
         let shift = x % 32;
         if self.x * WIDTH + x < self.layout.width {
-            for i in 0..ROWS / STEP {
-                let row = t / ROW_THREADS + i * STEP;
+            for i in 0..Self::ROWS / step {
+                let row = t / ROW_THREADS + i * step;
                 if row >= rows {
                     break;
                 }
@@ -318,7 +328,12 @@ impl Tile<'_> {
                     let starts = starts.ld(half);
                     let next = offsets.ld(half) + (starts & low_bits(shift)).count_ones();
                     let covered = covered.ld(half) >> shift & 15;
-                    label_four(self.run_labels, four, covered, starts >> shift & 15, next)
+                    let starts = starts >> shift & 15;
+                    if ADJACENT {
+                        label_adjacent(self.run_labels, four, starts, next)
+                    } else {
+                        label_four(self.run_labels, four, covered, starts, next)
+                    }
                 };
                 let at = self.first_pixel + row * self.layout.width + x;
                 self.labels.st_vector(at, value);
@@ -333,7 +348,7 @@ impl Tile<'_> {
         let column = t % WIDTH;
         let mut row = t / WIDTH;
         if self.x * WIDTH + column < self.layout.width {
-            while row < rows && row < ROWS {
+            while row < rows && row < Self::ROWS {
                 let half = row * ROW_HALVES + column / 32;
                 let mut value = 0;
                 if self.halves.bits.ld(half) >> (column % 32) & 1 != 0 {
@@ -341,7 +356,7 @@ impl Tile<'_> {
                 }
                 let at = self.first_pixel + row * self.layout.width + column;
                 self.labels.st(at, value);
-                row += HALVES / WIDTH;
+                row += THREADS / WIDTH;
             }
         }
     }
@@ -370,6 +385,21 @@ fn label_four(
         pick(2, if starts & 4 != 0 { last } else { first }),
         pick(3, last),
     ]
+}
+
+/// The labels of four consecutive pixels, each of which may be a run of its own. `four` has their
+/// bits; `starts` the columns at which runs start; `next` is the index of the first run that starts
+/// at or after them.
+#[inline(always)]
+fn label_adjacent(run_labels: SharedView<u32>, four: u32, starts: u32, next: u32) -> [u32; 4] {
+    let at = |bit: u32| {
+        if four >> bit & 1 == 0 {
+            return 0;
+        }
+        // planted: write-adjacent
+        run_labels.ld(next + (starts & low_bits(bit + 1)).count_ones() - 1)
+    };
+    [at(0), at(1), at(2), at(3)]
 }
 
 /// A mask of the `count` lowest bits; `count` is below 32.

@@ -52,7 +52,7 @@ pub unsafe fn find_sides_before(
         return;
     }
     let start = starts.ldg(i);
-    let join = Join::<u32>::new(image, approximation, parts, chains);
+    let join = Join::<u32, _>::new(image, approximation, parts, chains);
     let [place, point] = if start == u64::MAX {
         [NO_BORDER, 0]
     } else {

@@ -31,8 +31,16 @@ const CODES: u32 = 4;
 pub(super) const CROSSING_WORDS: u32 = 2 * (TILE_WIDTH + TILE_HEIGHT) * CODES / u32::BITS + 1;
 const FIRST_SOUTH: u32 = TILE_WIDTH * CODES;
 const FIRST_WEST: u32 = FIRST_SOUTH + TILE_WIDTH * CODES;
-const FIRST_EAST: u32 = FIRST_WEST + TILE_HEIGHT * CODES;
-const FIRST_CORNER: u32 = FIRST_EAST + TILE_HEIGHT * CODES;
+
+/// The first crossing to the E of a tile of `height` rows.
+const fn first_east(height: u32) -> u32 {
+    FIRST_WEST + height * CODES
+}
+
+/// The first crossing over a corner.
+const fn first_corner(height: u32) -> u32 {
+    first_east(height) + height * CODES
+}
 
 /// The most fragments of a tile. At most two nodes of a pixel at the rim are entered from beyond
 /// the rim, and three of a pixel in a corner.
@@ -67,14 +75,14 @@ pub(super) const fn neighbour_of(column: u32, row: u32, neighbour: u32) -> (u32,
 pub(super) struct Crossing(u32);
 
 impl Crossing {
-    /// The crossing over the rim at the pixel `outside`, to the pixel `to` (both counted from the
+    /// The crossing over the rim of a tile of `height` rows at the pixel `outside`, to the pixel `to` (both counted from the
     /// tile's upper left one, wrapped around below 0). `code` distinguishes crossings to the same
     /// pixel.
     #[inline(always)]
-    pub(super) const fn new(outside: (u32, u32), to: (u32, u32), code: u32) -> Self {
-        let is_south = outside.1 == TILE_HEIGHT;
+    pub(super) const fn new(height: u32, outside: (u32, u32), to: (u32, u32), code: u32) -> Self {
+        let is_south = outside.1 == height;
         let is_east = outside.0 == TILE_WIDTH;
-        let beyond_row = outside.1 >= TILE_HEIGHT;
+        let beyond_row = outside.1 >= height;
         let beyond_column = outside.0 >= TILE_WIDTH;
         Self(if beyond_row && beyond_column {
             let corner = match (is_south, is_east) {
@@ -84,11 +92,16 @@ impl Crossing {
                 (false, true) => NORTH_EAST,
                 (true, false) => SOUTH_WEST,
             };
-            FIRST_CORNER + corner - NORTH_WEST
+            first_corner(height) + corner - NORTH_WEST
         } else if beyond_row {
             (if is_south { FIRST_SOUTH } else { 0 }) + to.0 * CODES + code
         } else {
-            (if is_east { FIRST_EAST } else { FIRST_WEST }) + to.1 * CODES + code
+            (if is_east {
+                first_east(height)
+            } else {
+                FIRST_WEST
+            }) + to.1 * CODES
+                + code
         })
     }
 
@@ -103,14 +116,14 @@ impl Crossing {
         Self(bits)
     }
 
-    /// The neighbouring tile on the other side.
+    /// The neighbouring tile on the other side, of a tile of `height` rows.
     #[inline(always)]
-    pub(super) const fn neighbour(self) -> u32 {
+    pub(super) const fn neighbour(self, height: u32) -> u32 {
         let Self(index) = self;
-        if index >= FIRST_CORNER {
-            NORTH_WEST + index - FIRST_CORNER
+        if index >= first_corner(height) {
+            NORTH_WEST + index - first_corner(height)
         } else if index >= FIRST_WEST {
-            WEST + (index >= FIRST_EAST) as u32
+            WEST + (index >= first_east(height)) as u32
         } else {
             (index >= FIRST_SOUTH) as u32
         }
@@ -162,15 +175,15 @@ impl CrossingSet {
         self.before.ld(word) + (self.bits.ld(word) & below).count_ones()
     }
 
-    /// The number of crossings to earlier neighbours.
+    /// The number of crossings to earlier neighbours, of a tile of `height` rows.
     #[inline(always)]
-    pub(super) fn first_of(self, neighbour: u32) -> u32 {
+    pub(super) fn first_of(self, neighbour: u32, height: u32) -> u32 {
         let first = match neighbour {
             NORTH => 0,
             SOUTH => FIRST_SOUTH,
             WEST => FIRST_WEST,
-            EAST => FIRST_EAST,
-            corner => FIRST_CORNER + corner - NORTH_WEST,
+            EAST => first_east(height),
+            corner => first_corner(height) + corner - NORTH_WEST,
         };
         self.rank(Crossing(first))
     }
@@ -182,26 +195,28 @@ mod tests {
 
     #[test]
     fn crossings_are_numbered_once() {
-        let mut seen = [false; (CROSSING_WORDS * u32::BITS) as usize];
-        let mut add = |outside, to, code, neighbour| {
-            let crossing = Crossing::new(outside, to, code);
-            assert_eq!(crossing.neighbour(), neighbour);
-            assert!(!std::mem::replace(&mut seen[crossing.0 as usize], true));
-        };
-        for code in 0..CODES {
-            for x in 0..TILE_WIDTH {
-                add((x, u32::MAX), (x, 0), code, NORTH);
-                add((x, TILE_HEIGHT), (x, TILE_HEIGHT - 1), code, SOUTH);
+        for height in [TILE_HEIGHT, TILE_HEIGHT / 2] {
+            let mut seen = [false; (CROSSING_WORDS * u32::BITS) as usize];
+            let mut add = |outside, to, code, neighbour| {
+                let crossing = Crossing::new(height, outside, to, code);
+                assert_eq!(crossing.neighbour(height), neighbour);
+                assert!(!std::mem::replace(&mut seen[crossing.0 as usize], true));
+            };
+            for code in 0..CODES {
+                for x in 0..TILE_WIDTH {
+                    add((x, u32::MAX), (x, 0), code, NORTH);
+                    add((x, height), (x, height - 1), code, SOUTH);
+                }
+                for y in 0..height {
+                    add((u32::MAX, y), (0, y), code, WEST);
+                    add((TILE_WIDTH, y), (TILE_WIDTH - 1, y), code, EAST);
+                }
             }
-            for y in 0..TILE_HEIGHT {
-                add((u32::MAX, y), (0, y), code, WEST);
-                add((TILE_WIDTH, y), (TILE_WIDTH - 1, y), code, EAST);
-            }
+            add((u32::MAX, u32::MAX), (0, 0), 0, NORTH_WEST);
+            add((TILE_WIDTH, u32::MAX), (63, 0), 0, NORTH_EAST);
+            add((u32::MAX, height), (0, height - 1), 0, SOUTH_WEST);
+            add((TILE_WIDTH, height), (63, height - 1), 0, SOUTH_EAST);
         }
-        add((u32::MAX, u32::MAX), (0, 0), 0, NORTH_WEST);
-        add((TILE_WIDTH, u32::MAX), (63, 0), 0, NORTH_EAST);
-        add((u32::MAX, TILE_HEIGHT), (0, 31), 0, SOUTH_WEST);
-        add((TILE_WIDTH, TILE_HEIGHT), (63, 31), 0, SOUTH_EAST);
     }
 
     #[test]

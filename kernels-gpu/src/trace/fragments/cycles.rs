@@ -18,6 +18,7 @@ use cuda_std::prelude::*;
 use super::counter;
 use super::join::{BLOCK, Chains, Join, JoinMemory};
 use super::key::{Key, Link};
+use super::source::Source;
 use crate::primitives::block;
 use crate::primitives::grid::{Grid, each};
 use crate::primitives::quotient;
@@ -65,7 +66,7 @@ pub const fn most_segments(fragments: u32) -> u32 {
     fragments / 2 + fragments.div_ceil(GROUP)
 }
 
-impl<'a, K: Key> Join<'a, K> {
+impl<'a, K: Key, I: Source> Join<'a, K, I> {
     /// Ranks all fragments, and returns their final links. There is a barrier before and after.
     #[inline(always)]
     pub(super) fn rank(

@@ -15,6 +15,7 @@ use super::crossings::{CROSSING_WORDS, CrossingSet, MOST_FRAGMENTS};
 use super::key::{NO_KEY, key_in_word};
 use super::place::{ENDED, NodePlace, POINT};
 use super::records::tile_record;
+use super::source::{Source, TracedRegions, VALUE_TILE_HEIGHT};
 use super::tile::{
     HALO_ROWS, MOST_NODES, NodeLinks, ROW_WORDS, STRAIGHT_WORDS, Successor, TILE_HEIGHT,
     TILE_WIDTH, TileNode, TilePixels,
@@ -40,8 +41,8 @@ pub const DENSE_BLOCK: u32 = 256;
 
 /// A tile, and the shared memory of the block of `THREADS` threads that works on it.
 #[derive(Clone, Copy)]
-pub(super) struct Tile<'a, const THREADS: u32> {
-    pub(super) pixels: TilePixels<'a>,
+pub(super) struct Tile<I, const THREADS: u32> {
+    pub(super) pixels: TilePixels<I>,
     /// The tile's index.
     pub(super) index: u32,
     /// The thread.
@@ -96,13 +97,14 @@ const fn larger(a: u32, b: u32) -> u32 {
     if a > b { a } else { b }
 }
 
-/// The number of pieces of a row, for a block of `threads` threads. A piece has at most 32 pixels.
-const fn pieces(threads: u32) -> u32 {
-    larger(threads / TILE_HEIGHT, 2)
+/// The number of pieces of a row of a tile of `height` rows, for a block of `threads` threads. A
+/// piece has at most 32 pixels.
+const fn pieces(threads: u32, height: u32) -> u32 {
+    larger(threads / height, 2)
 }
 
-/// Whether a block of `threads` threads keeps the neighbourhoods of all pixels and the indices of
-/// their nodes.
+/// Whether a block of `threads` threads keeps the indices of the nodes of all pixels, and in a binary
+/// image their neighbourhoods. In an image of values, neighbourhoods are always kept.
 pub(super) const fn keeps_pixels(threads: u32) -> bool {
     threads == DENSE_BLOCK
 }
@@ -129,31 +131,49 @@ pub(super) const fn indices_of(kind: Kind) -> u32 {
     kind as u32 / 2 * (TILE_WIDTH * TILE_HEIGHT)
 }
 
-/// Declares the shared memory of a block, and gives its [`Tile`].
+/// The number of pixels of which neighbourhoods are kept.
+const fn kept_neighbourhoods(threads: u32, height: u32) -> u32 {
+    if height == TILE_HEIGHT {
+        kept_pixels(threads)
+    } else {
+        TILE_WIDTH * height
+    }
+}
+
+/// The number of rows of bits in shared memory, at least one.
+const fn bit_rows(height: u32) -> u32 {
+    if height == TILE_HEIGHT { HALO_ROWS } else { 1 }
+}
+
+/// Declares the shared memory of a block, and gives its [`Tile`] of `$height` rows.
 macro_rules! tile_memory {
-    ($threads:expr, $most_nodes:expr, $image:expr, $approximation:expr) => {{
-        let straight = shared_array![u64; (TILE_HEIGHT * STRAIGHT_WORDS) as usize];
+    ($threads:expr, $most_nodes:expr, $image:expr, $approximation:expr) => {
+        tile_memory!($threads, $most_nodes, $image, $approximation, TILE_HEIGHT)
+    };
+    ($threads:expr, $most_nodes:expr, $image:expr, $approximation:expr, $height:expr) => {{
+        let straight = shared_array![u64; ($height * STRAIGHT_WORDS) as usize];
         // SAFETY: the same memory, which has twice as many words of 32 bits. It is used for starts
         // once nodes are linked.
         let starts = unsafe {
             SharedView::from_raw_parts(
                 straight.as_mut_ptr().cast::<u32>(),
-                (TILE_HEIGHT * STARTS_WORDS) as usize,
+                ($height * STARTS_WORDS) as usize,
             )
         };
-        let neighbourhoods = shared_array![u64; kept_pixels($threads) as usize / 8];
+        let neighbourhoods =
+            shared_array![u64; kept_neighbourhoods($threads, $height) as usize / 8];
         // SAFETY: the same memory, in bytes.
         let neighbourhoods = unsafe {
             SharedView::from_raw_parts(
                 neighbourhoods.as_mut_ptr().cast::<u8>(),
-                kept_pixels($threads) as usize,
+                kept_neighbourhoods($threads, $height) as usize,
             )
         };
-        Tile::<{ $threads }> {
+        Tile::<_, { $threads }> {
             pixels: TilePixels {
                 neighbourhoods,
                 keeps_neighbourhoods: keeps_pixels($threads),
-                rows: shared_array![u32; (HALO_ROWS * ROW_WORDS + 1) as usize],
+                rows: shared_array![u32; (bit_rows($height) * ROW_WORDS + 1) as usize],
                 straight,
                 image: $image,
                 approximation: $approximation,
@@ -162,8 +182,8 @@ macro_rules! tile_memory {
             },
             index: 0,
             t: thread::thread_idx_x(),
-            nodes: shared_array![u64; (TILE_HEIGHT * 4) as usize],
-            pieces: shared_array![u32; (pieces($threads) * TILE_HEIGHT) as usize],
+            nodes: shared_array![u64; ($height * 4) as usize],
+            pieces: shared_array![u32; (pieces($threads, $height) * $height) as usize],
             indices: shared_array![u16; 2 * kept_pixels($threads) as usize],
             places: shared_array![u64; $most_nodes as usize],
             heads: shared_array![u32; smaller(MOST_FRAGMENTS, $most_nodes) as usize],
@@ -183,15 +203,15 @@ macro_rules! tile_memory {
     }};
 }
 
-impl<const THREADS: u32> Tile<'_, THREADS> {
+impl<I: Source, const THREADS: u32> Tile<I, THREADS> {
     /// Pieces of a row.
-    pub(super) const PIECES: u32 = pieces(THREADS);
+    pub(super) const PIECES: u32 = pieces(THREADS, I::TILE_HEIGHT);
     /// Pixels of a piece.
     pub(super) const PIECE: u32 = TILE_WIDTH / Self::PIECES;
     /// A piece's bits.
     pub(super) const PIECE_MASK: u32 = u32::MAX >> (32 - Self::PIECE);
     /// Threads per row; each takes one or two pieces when nodes are listed.
-    pub(super) const ROW_THREADS: u32 = THREADS / TILE_HEIGHT;
+    pub(super) const ROW_THREADS: u32 = THREADS / I::TILE_HEIGHT;
     /// Pixels per thread.
     pub(super) const OWN: u32 = TILE_WIDTH / Self::ROW_THREADS;
     /// Their bits.
@@ -321,7 +341,7 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
     #[inline(always)]
     pub(super) fn key(&self, node: TileNode) -> [u32; 2] {
         let TileNode { x, y, kind } = node;
-        let raster = self.pixels.image.pixels.raster;
+        let raster = self.pixels.image.raster();
         match kind {
             Kind::W | Kind::E => {
                 let word = (self.pixels.top + y) * raster.row_words + self.pixels.left / 64;
@@ -332,16 +352,16 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
     }
 }
 
-impl<const THREADS: u32> Tile<'_, THREADS> {
+impl<I: Source, const THREADS: u32> Tile<I, THREADS> {
     /// The tile with an index.
     #[inline(always)]
     fn at(self, index: u32) -> Self {
-        let row_words = self.pixels.image.pixels.raster.row_words;
+        let row_words = self.pixels.image.raster().row_words;
         let row = quotient(index, row_words);
         Self {
             pixels: TilePixels {
                 left: (index - row * row_words) * TILE_WIDTH,
-                top: row * TILE_HEIGHT,
+                top: row * I::TILE_HEIGHT,
                 ..self.pixels
             },
             index,
@@ -382,7 +402,7 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
     /// ```
     #[inline(always)]
     fn follow(&self, parts: Parts<'_>, most_nodes: u32) -> bool {
-        self.for_each(HALO_ROWS, |row| self.pixels.load_row(row));
+        self.for_each(I::TILE_HEIGHT + 2, |row| self.pixels.load_row(row));
         self.for_each(found::COUNT as u32, |i| self.found.st(i, 0));
         self.for_each(CROSSING_WORDS, |i| {
             self.entries.bits.st(i, 0);
@@ -402,7 +422,7 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
         self.for_each(node_count, |i| self.link(i));
         // planted: fragment-link-barrier
         self.sync();
-        self.for_each(TILE_HEIGHT * STARTS_WORDS, |i| self.starts.st(i, 0));
+        self.for_each(I::TILE_HEIGHT * STARTS_WORDS, |i| self.starts.st(i, 0));
         self.count_crossings(parts, side_count);
         self.rank(node_count);
         self.number_fragments(parts);
@@ -513,4 +533,45 @@ pub unsafe fn follow_dense_tiles_along_edges(
         ..image
     };
     tile_memory!(DENSE_BLOCK, MOST_NODES, image, approximation).follow_listed(parts);
+}
+
+/// [`follow_tiles`](fn@follow_tiles) for the regions of an image of values, in tiles of
+/// [`VALUE_TILE_HEIGHT`] rows.
+///
+/// Launch: one block, of one warp, per [tile](super::value_tiles). Reads 5/8 byte per pixel two or
+/// three times, and the labels of pixels that touch at corners; writes what
+/// [`follow_tiles`](fn@follow_tiles) does.
+///
+/// # Safety
+///
+/// That of [`follow_tiles`](fn@follow_tiles).
+#[kernel(block = BLOCK, len(image = (), parts = parts.value_sizes(image.planes.raster)))]
+pub unsafe fn follow_value_tiles(image: TracedRegions<'_>, parts: Parts<'_>) {
+    const MOST: u32 = MOST_NODES_OF_WARP;
+    let tile = tile_memory!(BLOCK, MOST, image, Approximation::Simple, VALUE_TILE_HEIGHT);
+    tile.at(thread::block_idx_x()).follow(parts, MOST);
+}
+
+/// [`follow_value_tiles`](fn@follow_value_tiles) for the tiles that it has listed.
+///
+/// Launch: any number of persistent blocks.
+///
+/// # Safety
+///
+/// That of [`follow_value_tiles`](fn@follow_value_tiles), which has run before.
+#[kernel(
+    block = DENSE_BLOCK,
+    min_blocks = 3,
+    len(image = (), parts = parts.value_sizes(image.planes.raster)),
+)]
+pub unsafe fn follow_dense_value_tiles(image: TracedRegions<'_>, parts: Parts<'_>) {
+    let approximation = Approximation::Simple;
+    tile_memory!(
+        DENSE_BLOCK,
+        MOST_NODES,
+        image,
+        approximation,
+        VALUE_TILE_HEIGHT
+    )
+    .follow_listed(parts);
 }

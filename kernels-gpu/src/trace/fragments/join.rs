@@ -21,12 +21,12 @@ use super::crossings::{neighbour_of, opposite};
 use super::key::{Key, Link};
 use super::previous::MOST_ASIDE;
 use super::records::{ClosedRecord, FragmentRecord, tile_record};
-use super::tile::{TILE_HEIGHT, TILE_WIDTH};
+use super::source::{Source, TracedRegions};
+use super::tile::TILE_WIDTH;
 use super::{Parts, counter};
 use crate::primitives::grid::{Grid, ScanMemory};
 use crate::primitives::quotient;
 use crate::trace::borders::{FoundBorders, count};
-use crate::trace::node_walk::NodeWalk;
 use crate::trace::options::Approximation;
 use crate::trace::pixels::{Raster, TracedImage};
 
@@ -116,20 +116,19 @@ macro_rules! join_memory {
 
 /// The arguments of [`join_fragments`](fn@join_fragments), and their parts.
 #[derive(Clone, Copy)]
-pub(super) struct Join<'a, K> {
-    pub(super) image: TracedImage<'a>,
+pub(super) struct Join<'a, K, I> {
+    pub(super) image: I,
     pub(super) approximation: Approximation,
-    pub(super) walk: NodeWalk<'a>,
     pub(super) raster: Raster,
     pub(super) parts: Parts<'a>,
     pub(super) chains: Chains<'a>,
     keys: PhantomData<K>,
 }
 
-impl<'a, K: Key> Join<'a, K> {
+impl<'a, K: Key, I: Source> Join<'a, K, I> {
     #[inline(always)]
-    pub(super) const fn new(
-        image: TracedImage<'a>,
+    pub(super) fn new(
+        image: I,
         approximation: Approximation,
         parts: Parts<'a>,
         chains: Chains<'a>,
@@ -137,8 +136,7 @@ impl<'a, K: Key> Join<'a, K> {
         Self {
             image,
             approximation,
-            walk: NodeWalk::new(image),
-            raster: image.pixels.raster,
+            raster: image.raster(),
             parts,
             chains,
             keys: PhantomData,
@@ -196,7 +194,7 @@ impl<'a, K: Key> Join<'a, K> {
     /// The tile of a pixel.
     #[inline(always)]
     pub(super) fn tile(&self, x: u32, y: u32) -> u32 {
-        y / TILE_HEIGHT * self.raster.row_words + x / TILE_WIDTH
+        y / I::TILE_HEIGHT * self.raster.row_words + x / TILE_WIDTH
     }
 
     /// Where a border starts.
@@ -205,7 +203,7 @@ impl<'a, K: Key> Join<'a, K> {
         let (x, y) = key.pixel(self.raster);
         Start {
             word: y * self.raster.row_words + x / 64,
-            tile_row: self.tile(x, y) * TILE_HEIGHT + y % TILE_HEIGHT,
+            tile_row: self.tile(x, y) * I::TILE_HEIGHT + y % I::TILE_HEIGHT,
             bit: x % 64,
         }
     }
@@ -305,7 +303,7 @@ pub unsafe fn join_wide_fragments(
     join::<u64>(image, approximation, parts, chains, borders, memory);
 }
 
-/// Joins fragments, with keys of type `K`.
+/// Joins the fragments of a binary image, with keys of type `K`.
 #[inline(always)]
 fn join<K: Key>(
     image: TracedImage<'_>,
@@ -315,17 +313,32 @@ fn join<K: Key>(
     borders: FoundBorders<'_>,
     memory: JoinMemory,
 ) {
-    if !parts.fits() {
+    let join = Join::<K, _>::new(image, approximation, parts, chains);
+    let Some((grid, numbers, links)) = join_numbered(join, borders, memory, |_, _| ()) else {
         return;
+    };
+    join.find_previous(grid, numbers, links, borders, memory);
+}
+
+/// Joins fragments, puts all borders into order of discovery, and calls `describe` with each
+/// border's number and key. Returns the grid, the numbers of fragments and of borders inside one
+/// tile, and the fragments' ranked links. Waits for all blocks at the end.
+#[inline(always)]
+fn join_numbered<'a, K: Key, I: Source>(
+    join: Join<'a, K, I>,
+    borders: FoundBorders<'_>,
+    memory: JoinMemory,
+    describe: impl Fn(u32, K),
+) -> Option<(Grid<'a, BLOCK>, [u32; 2], ViewMut<'a, u32>)> {
+    let (parts, chains) = (join.parts, join.chains);
+    if !parts.fits() {
+        return None;
     }
-    let join = Join::<K>::new(image, approximation, parts, chains);
     let fragments = parts.counters.ld(counter::FRAGMENTS);
     let closed = parts.counters.ld(counter::CLOSED);
     let words = join.raster.words();
     // A thread scans four words at a time.
-    let Some(grid) = Grid::<BLOCK>::for_work(chains.barrier, fragments.max(words / 4)) else {
-        return;
-    };
+    let grid = Grid::<BLOCK>::for_work(chains.barrier, fragments.max(words / 4))?;
 
     let mut links = chains.links;
     if fragments > 0 {
@@ -354,6 +367,7 @@ fn join<K: Key>(
         let number = if link.key == join.key(fragment) {
             let before = FragmentRecord::load_points_before(parts.fragments, fragment);
             let number = join.describe(borders, link.key, link.points_to_key);
+            describe(number, link.key);
             let outer = if link.key.is_outer() { OUTER } else { 0 };
             chains.turns.st(number, before | outer);
             number
@@ -366,11 +380,46 @@ fn join<K: Key>(
     grid.for_each(closed, |i| {
         let (key, points) = join.closed(i);
         let number = join.describe(borders, key, points);
+        describe(number, key);
         chains.closed_borders.st(i, number);
     });
     grid.sync();
+    Some((grid, [fragments, closed], links))
+}
 
-    join.find_previous(grid, [fragments, closed], links, borders, memory);
+/// [`join_fragments`](fn@join_fragments) for the regions of an image of values. Each border's
+/// previous border is its region instead.
+///
+/// Launch: as for [`join_fragments`](fn@join_fragments).
+///
+/// # Safety
+///
+/// `parts` is the result of [`follow_value_tiles`](fn@super::follow::follow_value_tiles) for
+/// `image`, which is not [wide](super::key::is_wide). Nothing else uses it, `chains` and `borders`
+/// meanwhile.
+#[kernel(
+    block = BLOCK,
+    min_blocks = 3,
+    cooperative,
+    len(
+        image = (),
+        parts = parts.value_sizes(image.planes.raster),
+        chains = parts.value_join_sizes(image.planes.raster, grid.x),
+        borders = parts.value_sizes(image.planes.raster).borders(),
+    ),
+)]
+pub unsafe fn join_value_fragments(
+    image: TracedRegions<'_>,
+    parts: Parts<'_>,
+    chains: Chains<'_>,
+    borders: FoundBorders<'_>,
+) {
+    let memory = join_memory!();
+    let join = Join::<u32, _>::new(image, Approximation::Simple, parts, chains);
+    join_numbered(join, borders, memory, |number, key| {
+        let (x, y) = key.pixel(join.raster);
+        borders.previous_in_row.st(number, image.region(x, y));
+    });
 }
 
 /// The index of a fragment's first point among its border's points, in the result's order.

@@ -2,11 +2,12 @@
 
 use super::follow::{DENSE_BLOCK, Tile, indices_of, keeps_pixels};
 use super::place::{AFTER_LISTED, NodePlace};
+use super::source::Source;
 use super::tile::{TILE_HEIGHT, TILE_WIDTH, TileNode, after_listed};
 use super::{Parts, counter};
 use crate::trace::node_bits::Kind;
 
-impl<const THREADS: u32> Tile<'_, THREADS> {
+impl<I: Source, const THREADS: u32> Tile<I, THREADS> {
     /// Lists the nodes. Returns their number, and in the high half that of W and E nodes; 0 if the
     /// block has nothing more to do for this tile.
     #[inline(always)]
@@ -16,14 +17,24 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
         let around = self.pixels.around(y);
         let (in_row, straight) = self.pixels.nodes(around, y);
         let (after_w, after_e) = after_listed(in_row, straight);
-        if keeps_pixels(THREADS) {
+        if !I::IS_BINARY {
+            let mut group = part;
+            while group < TILE_WIDTH / 8 {
+                let bytes = around.neighbourhoods(group * 8);
+                let first = y * TILE_WIDTH + group * 8;
+                let kept = self.pixels.neighbourhoods;
+                kept.st_vector(first, bytes.to_le_bytes());
+                group += Self::ROW_THREADS;
+            }
+        }
+        if keeps_pixels(THREADS) && I::IS_BINARY {
             const { assert!(TILE_WIDTH / 8 * TILE_HEIGHT == DENSE_BLOCK) };
             let bytes = around.neighbourhoods(part * 8);
             let first = y * TILE_WIDTH + part * 8;
             self.pixels
                 .neighbourhoods
                 .st_vector(first, bytes.to_le_bytes());
-        } else {
+        } else if !keeps_pixels(THREADS) {
             let mut kind = part;
             while kind < 4 {
                 let of_kind = match kind {

@@ -15,6 +15,7 @@
 //!
 //! | file | stage | what it leaves |
 //! | --- | --- | --- |
+//! | [`source`] | a binary image, or an image of values | |
 //! | [`tile`] | the pixels of a tile, its nodes and their successors | |
 //! | [`crossings`] | the order of the crossings of a tile's rim | |
 //! | `place`, `rank` | list ranking of a tile's nodes | |
@@ -45,6 +46,7 @@ mod rank;
 pub mod records;
 #[cfg(not(target_arch = "nvptx64"))]
 mod sizes;
+pub mod source;
 pub mod tile;
 pub mod write;
 mod write_records;
@@ -55,12 +57,19 @@ use crate::trace::pixels::Raster;
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use sizes::{JoinSizes, Sizes};
+pub use source::VALUE_TILE_HEIGHT;
 pub use tile::{TILE_HEIGHT, TILE_WIDTH};
 
 /// The number of tiles of an image.
 #[must_use]
 pub const fn tiles(raster: Raster) -> u32 {
     raster.row_words * raster.height.div_ceil(TILE_HEIGHT)
+}
+
+/// The number of tiles of an image of values.
+#[must_use]
+pub const fn value_tiles(raster: Raster) -> u32 {
+    raster.row_words * raster.height.div_ceil(VALUE_TILE_HEIGHT)
 }
 
 /// The most fragments, closed borders, points or sides. Up to here, no index wraps around: neither

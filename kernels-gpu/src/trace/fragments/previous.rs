@@ -15,7 +15,8 @@ use crate::primitives::grid::{Grid, each};
 use crate::primitives::warp_list::WarpList;
 use crate::trace::borders::{FoundBorders, NO_BORDER};
 use crate::trace::node_bits::{Kind, NodeBits};
-use crate::trace::node_walk::NamedNode;
+use crate::trace::node_walk::{NamedNode, NodeWalk};
+use crate::trace::pixels::TracedImage;
 
 /// The most borders that a warp has put aside: the four per lane that it looks at together, and up
 /// to one less than a warp of earlier ones.
@@ -47,7 +48,7 @@ impl<K: Key> Border<K> {
     };
 }
 
-impl<K: Key> Join<'_, K> {
+impl<K: Key> Join<'_, K, TracedImage<'_>> {
     /// Finds each border's previous border, given the numbers of fragments and of borders inside
     /// one tile, and the fragments' ranked links. All threads of the grid call it.
     #[inline(always)]
@@ -195,6 +196,12 @@ impl<K: Key> Join<'_, K> {
         borders.previous_in_row.st(number, previous);
     }
 
+    /// How borders go from node to node.
+    #[inline(always)]
+    const fn node_walk(&self) -> NodeWalk<'_> {
+        NodeWalk::new(self.image)
+    }
+
     /// The border of fragment `i`.
     #[inline(always)]
     fn of_fragment(&self, i: u32) -> u32 {
@@ -221,13 +228,13 @@ impl<K: Key> Join<'_, K> {
         closed: impl FnOnce(u32) -> R,
     ) -> R {
         let node = if is_outer {
-            match self.walk.last_before(x, y) {
-                Some(x) => self.walk.at_east_side(x, y),
+            match self.node_walk().last_before(x, y) {
+                Some(x) => self.node_walk().at_east_side(x, y),
                 None => return none,
             }
         } else {
             // planted: join-run-start
-            let x = self.walk.run_start(x, y);
+            let x = self.node_walk().run_start(x, y);
             NamedNode {
                 x,
                 y,
@@ -243,7 +250,8 @@ impl<K: Key> Join<'_, K> {
     fn nodes(&self, x: u32, y: u32) -> (NodeBits, NodeBits) {
         let around = self.image.pixels.around(x / 64, y);
         let geometry = self.image.geometry;
-        listed_nodes(around, geometry, self.approximation, y % TILE_HEIGHT)
+        let row = (y % TILE_HEIGHT, TILE_HEIGHT);
+        listed_nodes(around, geometry, self.approximation, row)
     }
 
     /// Calls `fragment` or `closed` with the index of the fragment or closed border that a W or E
@@ -268,10 +276,10 @@ impl<K: Key> Join<'_, K> {
         if of_kind >> bit & 1 != 0 {
             // The node is not listed, but the topmost node of its run is, on the same border.
             y = self
-                .walk
+                .node_walk()
                 .top_of_side(x, y, kind, y / TILE_HEIGHT * TILE_HEIGHT);
             if kind == Kind::E {
-                kind = self.walk.at_east_side(x, y).kind;
+                kind = self.node_walk().at_east_side(x, y).kind;
             }
             (nodes, _) = self.nodes(x, y);
         }

@@ -6,8 +6,9 @@
 
 use super::follow::Tile;
 use super::place::ENDED;
+use super::source::Source;
 
-impl<const THREADS: u32> Tile<'_, THREADS> {
+impl<I: Source, const THREADS: u32> Tile<I, THREADS> {
     /// Ranks all nodes by rounds of pointer jumping, until no node learns anything. There is a
     /// barrier before and after.
     #[inline(always)]

@@ -3,7 +3,7 @@
 use super::cycles::most_segments;
 use super::key::{LINK_WORDS, WIDE_LINK_WORDS};
 use super::records::{ClosedRecord, FragmentRecord};
-use super::{Parts, TILE_HEIGHT, tiles};
+use super::{Parts, TILE_HEIGHT, VALUE_TILE_HEIGHT};
 use crate::trace::pixels::Raster;
 
 /// The size of an image, and numbers of what is found in it: those for which there is memory, or
@@ -12,6 +12,8 @@ use crate::trace::pixels::Raster;
 pub struct Sizes {
     /// The image's size.
     pub raster: Raster,
+    /// Rows of a tile: [`TILE_HEIGHT`], or [`VALUE_TILE_HEIGHT`] for an image of values.
+    pub tile_height: u32,
     /// Fragments.
     pub fragments: u32,
     /// Borders inside one tile.
@@ -26,13 +28,13 @@ impl Sizes {
     /// Tiles.
     #[must_use]
     pub const fn tiles(&self) -> u32 {
-        tiles(self.raster)
+        self.raster.row_words * self.raster.height.div_ceil(self.tile_height)
     }
 
     /// Rows of all tiles.
     #[must_use]
     pub const fn tile_rows(&self) -> u32 {
-        self.tiles() * TILE_HEIGHT
+        self.tiles() * self.tile_height
     }
 
     /// The most borders: a border that leaves its tile has at least two fragments.
@@ -47,6 +49,7 @@ impl Sizes {
     pub fn max(self, other: Self) -> Self {
         Self {
             raster: self.raster,
+            tile_height: self.tile_height,
             fragments: self.fragments.max(other.fragments),
             closed: self.closed.max(other.closed),
             sides: self.sides.max(other.sides),
@@ -100,10 +103,28 @@ impl Parts<'_> {
         let number = |words: usize, each| u32::try_from(words / each).unwrap_or(u32::MAX);
         Sizes {
             raster,
+            tile_height: TILE_HEIGHT,
             fragments: number(self.fragments.len(), FragmentRecord::WORDS),
             closed: number(self.closed.len(), ClosedRecord::WORDS),
             sides: number(self.sides.len(), 1),
             points: number(self.points.len(), 1),
+        }
+    }
+
+    /// The same for an image of values.
+    pub(super) fn value_sizes(&self, raster: Raster) -> Sizes {
+        Sizes {
+            tile_height: VALUE_TILE_HEIGHT,
+            ..self.sizes(raster)
+        }
+    }
+
+    /// The sizes of joining as many in an image of values, in a grid of `blocks` blocks.
+    pub(super) fn value_join_sizes(&self, raster: Raster, blocks: u32) -> JoinSizes {
+        JoinSizes {
+            found: self.value_sizes(raster),
+            wide_keys: false,
+            blocks,
         }
     }
 

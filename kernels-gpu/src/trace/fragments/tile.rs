@@ -3,17 +3,18 @@
 use cuda_std::prelude::*;
 
 use super::crossings::Crossing;
+use super::source::Source;
 use crate::trace::neighbours::{after, before, neighbourhood, step};
 use crate::trace::node_bits::{Around, BesideBits, Kind, NodeBits, kind_after};
 use crate::trace::options::{Approximation, Geometry};
-use crate::trace::pixels::TracedImage;
 
 /// Pixels per row of a tile: one word of the image.
 pub const TILE_WIDTH: u32 = 64;
 /// Rows of a tile.
 pub const TILE_HEIGHT: u32 = 32;
-/// The most nodes of a tile. In each square of 2 × 2 pixels, at most 8 sides have background beyond
-/// them, and every node has a side of its own.
+/// The most nodes of a tile. In each square of 2 × 2 pixels of a binary image, at most 8 sides have
+/// background beyond them, and every node has a side of its own. Tiles of an image of values have
+/// half as many rows.
 pub const MOST_NODES: u32 = TILE_WIDTH * TILE_HEIGHT * 2;
 
 /// Rows of a tile and the two beside it.
@@ -55,7 +56,7 @@ pub(super) struct NodeLinks {
 
 /// The pixels of a tile and around it.
 #[derive(Clone, Copy)]
-pub(super) struct TilePixels<'a> {
+pub(super) struct TilePixels<I> {
     /// [`ROW_WORDS`] per row, the row above the tile first; bit 0 is the pixel left of the tile.
     pub(super) rows: SharedView<u32>,
     /// For each row, the nodes that are passed [straight on](straight_inside), one word per kind.
@@ -64,20 +65,23 @@ pub(super) struct TilePixels<'a> {
     pub(super) neighbourhoods: SharedView<u8>,
     /// Whether neighbourhoods are found once for all pixels, instead of on demand.
     pub(super) keeps_neighbourhoods: bool,
-    pub(super) image: TracedImage<'a>,
+    pub(super) image: I,
     pub(super) approximation: Approximation,
     /// The tile's upper left pixel.
     pub(super) left: u32,
     pub(super) top: u32,
 }
 
-impl TilePixels<'_> {
+impl<I: Source> TilePixels<I> {
     /// Loads row `row` of those in shared memory; called by one thread per row.
     #[inline(always)]
     pub(super) fn load_row(&self, row: u32) {
+        if !I::IS_BINARY {
+            return;
+        }
         let word_x = self.left / 64;
         let y = (self.top + row).wrapping_sub(1);
-        let word = |x| self.image.pixels.word(x, y);
+        let word = |x| self.image.word(x, y);
         // planted: fragment-right-of-tile
         let beside = (word(word_x.wrapping_sub(1)) >> 63, word(word_x + 1) & 1);
         let here = word(word_x);
@@ -103,6 +107,9 @@ impl TilePixels<'_> {
     /// The pixels of row `y` and around them.
     #[inline(always)]
     pub(super) fn around(&self, y: u32) -> Around {
+        if !I::IS_BINARY {
+            return self.image.around(self.left / 64, self.top + y);
+        }
         Around::new(
             self.beside(y.wrapping_sub(1)),
             self.beside(y),
@@ -114,7 +121,12 @@ impl TilePixels<'_> {
     /// are not.
     #[inline(always)]
     pub(super) fn nodes(&self, around: Around, y: u32) -> (NodeBits, NodeBits) {
-        listed_nodes(around, self.image.geometry, self.approximation, y)
+        listed_nodes(
+            around,
+            self.image.geometry(),
+            self.approximation,
+            (y, I::TILE_HEIGHT),
+        )
     }
 
     /// Stores the straight nodes that [`nodes`](Self::nodes) has found in row `y`.
@@ -164,7 +176,7 @@ impl TilePixels<'_> {
     /// The foreground around pixel `(x, y)` of the tile, one bit per direction.
     #[inline(always)]
     fn neighbours(&self, x: u32, y: u32) -> u32 {
-        if self.keeps_neighbourhoods {
+        if self.keeps_neighbourhoods || !I::IS_BINARY {
             return u32::from(self.neighbourhoods.ld(y * TILE_WIDTH + x));
         }
         neighbourhood(
@@ -174,11 +186,22 @@ impl TilePixels<'_> {
         )
     }
 
+    #[inline(always)]
+    const fn is_inside(x: u32, y: u32) -> bool {
+        x < TILE_WIDTH && y < I::TILE_HEIGHT
+    }
+
+    /// As [`Crossing::new`], for a tile of this height.
+    #[inline(always)]
+    const fn crossing(outside: (u32, u32), to: (u32, u32), code: u32) -> Crossing {
+        Crossing::new(I::TILE_HEIGHT, outside, to, code)
+    }
+
     /// The links of a node: whether it has a point, where the border goes, and whether it enters
     /// the tile here.
     #[inline(always)]
     pub(super) fn links(&self, node: TileNode) -> NodeLinks {
-        match self.image.geometry {
+        match self.image.geometry() {
             Geometry::Centers => self.links_over_centers(node),
             Geometry::Edges => self.links_along_edges(node),
         }
@@ -200,7 +223,7 @@ impl TilePixels<'_> {
         let (from_x, from_y) = moved(x, y, back);
         let (to_x, to_y) = moved(x, y, out);
         // A node is known by its pixel and the direction back.
-        let successor = if is_inside(to_x, to_y) {
+        let successor = if Self::is_inside(to_x, to_y) {
             // Straight on, along sides of one kind: S, E, N and W in directions 0, 2, 4 and 6.
             let (x, y) = if out & 1 == 0 {
                 self.skipped(to_x, to_y, Kind::from_bits(0b00_10_01_11 >> out))
@@ -210,12 +233,12 @@ impl TilePixels<'_> {
             let kind = kind_after(self.neighbours(x, y), out ^ 4);
             Successor::Inside(TileNode { x, y, kind })
         } else {
-            Successor::Outside(Crossing::new((to_x, to_y), (to_x, to_y), out & 3))
+            Successor::Outside(Self::crossing((to_x, to_y), (to_x, to_y), out & 3))
         };
-        let entry = !is_inside(from_x, from_y);
+        let entry = !Self::is_inside(from_x, from_y);
         NodeLinks {
             successor,
-            entry: entry.then(|| Crossing::new((from_x, from_y), (x, y), back & 3)),
+            entry: entry.then(|| Self::crossing((from_x, from_y), (x, y), back & 3)),
             is_point: self.approximation == Approximation::None || out != back ^ 4,
         }
     }
@@ -252,16 +275,16 @@ impl TilePixels<'_> {
         };
         let kind = kind_of_side(turned_side);
         // A node is known by its pixel and its side.
-        let successor = if is_inside(to.0, to.1) {
+        let successor = if Self::is_inside(to.0, to.1) {
             let (x, y) = self.skipped(to.0, to.1, kind);
             Successor::Inside(TileNode { x, y, kind })
         } else {
-            Successor::Outside(Crossing::new(to, to, kind as u32))
+            Successor::Outside(Self::crossing(to, to, kind as u32))
         };
-        let entry = !is_inside(from.0, from.1);
+        let entry = !Self::is_inside(from.0, from.1);
         NodeLinks {
             successor,
-            entry: entry.then(|| Crossing::new(from, (x, y), node.kind as u32)),
+            entry: entry.then(|| Self::crossing(from, (x, y), node.kind as u32)),
             is_point: turned_side != side,
         }
     }
@@ -270,7 +293,7 @@ impl TilePixels<'_> {
     #[inline(always)]
     pub(super) fn point(&self, node: TileNode) -> (u32, u32) {
         let TileNode { x, y, kind } = node;
-        match (self.image.geometry, kind) {
+        match (self.image.geometry(), kind) {
             (Geometry::Centers, _) | (Geometry::Edges, Kind::N) => (x, y),
             // The corner where the side ends.
             (Geometry::Edges, Kind::W) => (x, y + 1),
@@ -280,20 +303,20 @@ impl TilePixels<'_> {
     }
 }
 
-/// The listed nodes of a tile's row `y`, and those left out because borders pass them [straight
+/// The listed nodes of row `y` of a tile of `height` rows, and those left out because borders pass them [straight
 /// on](straight_inside).
 #[inline(always)]
 pub(super) const fn listed_nodes(
     around: Around,
     geometry: Geometry,
     approximation: Approximation,
-    y: u32,
+    (y, height): (u32, u32),
 ) -> (NodeBits, NodeBits) {
     let all = match geometry {
         Geometry::Centers => around.gaps(),
         Geometry::Edges => around.sides(),
     };
-    let straight = straight_inside(around, geometry, approximation, y);
+    let straight = straight_inside(around, geometry, approximation, (y, height));
     (all.without(straight), straight)
 }
 
@@ -313,18 +336,18 @@ pub(super) const fn after_listed(listed: NodeBits, straight: NodeBits) -> (u64, 
     (listed.w & after, listed.e & second)
 }
 
-/// The nodes in a tile's row `y` that borders pass straight on: on horizontal sides in the tile's
+/// The nodes in row `y` of a tile of `height` rows that borders pass straight on: on horizontal sides in the tile's
 /// inner columns, on vertical sides in its inner rows. At the rim, fragments begin and end.
 #[inline(always)]
 const fn straight_inside(
     around: Around,
     geometry: Geometry,
     approximation: Approximation,
-    y: u32,
+    (y, height): (u32, u32),
 ) -> NodeBits {
     let NodeBits { w, e, n, s } = around.straight(geometry, approximation);
     // planted: fragment-rim-straight
-    let rows = if y == 0 || y == TILE_HEIGHT - 1 {
+    let rows = if y == 0 || y == height - 1 {
         0
     } else {
         u64::MAX
@@ -342,11 +365,6 @@ const fn straight_inside(
 const fn moved(x: u32, y: u32, direction: u32) -> (u32, u32) {
     let (dx, dy) = step(direction);
     (x.wrapping_add(dx), y.wrapping_add(dy))
-}
-
-#[inline(always)]
-const fn is_inside(x: u32, y: u32) -> bool {
-    x < TILE_WIDTH && y < TILE_HEIGHT
 }
 
 /// The kind of the side in a direction, which is even.

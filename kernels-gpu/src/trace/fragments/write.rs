@@ -9,7 +9,7 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 use super::join::{Chains, first_at_start, first_point};
 use super::records::{ClosedRecord, FragmentRecord, TileParts, TilePoint, tile_record};
 use super::tile::{TILE_HEIGHT, TILE_WIDTH};
-use super::{Parts, tiles};
+use super::{Parts, VALUE_TILE_HEIGHT, tiles, value_tiles};
 use crate::primitives::grid::{each, for_each_loaded};
 use crate::primitives::quotient;
 use crate::trace::borders::{Destination, NO_BORDER, Stack};
@@ -28,9 +28,9 @@ const SPANS_OF_WARP: u32 = 192;
 /// Declares the shared memory of a block, and gives the [`Writer`] of its tile, or of one of its
 /// tiles.
 macro_rules! writer {
-    ($tile_warps:expr, $raster:ident, $stack:ident, $geometry:ident, $parts:ident, $chains:ident,
-     $destination:ident) => {
-        Writer::<{ $tile_warps }> {
+    ($tile_warps:expr, $height:expr, $raster:ident, $stack:ident, $geometry:ident, $parts:ident,
+     $chains:ident, $destination:ident) => {
+        Writer::<{ $tile_warps }, { $height }> {
             raster: $raster,
             stack: $stack,
             geometry: $geometry,
@@ -78,7 +78,17 @@ pub unsafe fn place_points(
     let tile = thread::block_idx_x() * TILES_PER_BLOCK + warp;
     // planted: fragment-tiles-end
     if tile < tiles(raster) {
-        writer!(1, raster, stack, geometry, parts, chains, destination).write(tile);
+        writer!(
+            1,
+            TILE_HEIGHT,
+            raster,
+            stack,
+            geometry,
+            parts,
+            chains,
+            destination
+        )
+        .write(tile);
     }
 }
 
@@ -109,11 +119,61 @@ pub unsafe fn place_points_of_dense_tiles(
     destination: Destination<'_>,
 ) {
     let tile = thread::block_idx_x();
-    writer!(WARPS, raster, stack, geometry, parts, chains, destination).write(tile);
+    writer!(
+        WARPS,
+        TILE_HEIGHT,
+        raster,
+        stack,
+        geometry,
+        parts,
+        chains,
+        destination
+    )
+    .write(tile);
 }
 
-/// Writes the points of a tile with the tile's `TILE_WARPS` warps.
-struct Writer<'a, const TILE_WARPS: u32> {
+/// [`place_points`](fn@place_points) for the regions of an image of values.
+///
+/// Launch: one block per [`TILES_PER_BLOCK`] [tiles](super::value_tiles).
+///
+/// # Safety
+///
+/// `parts` and `chains` are the results of
+/// [`join_value_fragments`](fn@super::join::join_value_fragments) for an image of this size; the
+/// rest is that of [`place_points`](fn@place_points).
+#[kernel(block = BLOCK, barriers = 0, len(
+    stack = (),
+    parts = parts.value_sizes(raster),
+    chains = parts.value_join_sizes(raster, 0),
+    destination = (),
+))]
+pub unsafe fn place_region_points(
+    raster: Raster,
+    stack: Stack<'_>,
+    parts: Parts<'_>,
+    chains: Chains<'_>,
+    destination: Destination<'_>,
+) {
+    let warp = thread::thread_idx_x() / WARP_SIZE;
+    let tile = thread::block_idx_x() * TILES_PER_BLOCK + warp;
+    let geometry = Geometry::Edges;
+    if tile < value_tiles(raster) {
+        writer!(
+            1,
+            VALUE_TILE_HEIGHT,
+            raster,
+            stack,
+            geometry,
+            parts,
+            chains,
+            destination
+        )
+        .write(tile);
+    }
+}
+
+/// Writes the points of a tile of `HEIGHT` rows with the tile's `TILE_WARPS` warps.
+struct Writer<'a, const TILE_WARPS: u32, const HEIGHT: u32> {
     raster: Raster,
     stack: Stack<'a>,
     geometry: Geometry,
@@ -148,7 +208,7 @@ struct Target {
     length: u32,
 }
 
-impl<const TILE_WARPS: u32> Writer<'_, TILE_WARPS> {
+impl<const TILE_WARPS: u32, const HEIGHT: u32> Writer<'_, TILE_WARPS, HEIGHT> {
     /// Threads of a tile.
     const THREADS: u32 = TILE_WARPS * WARP_SIZE;
     /// Fragments and closed borders of a tile that are looked up at a time.
@@ -178,7 +238,7 @@ impl<const TILE_WARPS: u32> Writer<'_, TILE_WARPS> {
         let all = tile_parts.fragments + parts.tiles.ld(record + tile_record::CLOSED);
         let row = quotient(tile, self.raster.row_words);
         let left = (tile - row * self.raster.row_words) * TILE_WIDTH;
-        let top = row * TILE_HEIGHT;
+        let top = row * HEIGHT;
 
         // The tile's part of the block's memory.
         let t = thread::thread_idx_x() % Self::THREADS;

@@ -6,7 +6,8 @@ use super::crossings::{Crossing, NEIGHBOURS};
 use super::follow::{NEXT_TILE, STARTS_WORDS, Tile, found, keeps_pixels};
 use super::place::{AFTER_LISTED, ENDED, FIELD, NodePlace, POINT};
 use super::records::{ClosedRecord, FragmentRecord, NO_NODE, TilePoint, tile_record};
-use super::tile::{TILE_HEIGHT, TileNode};
+use super::source::Source;
+use super::tile::TileNode;
 use super::{Parts, counter};
 
 /// The node of the last vertical side in the row before that of W or E node `i`, or [`NO_NODE`].
@@ -19,11 +20,11 @@ const fn node_before(i: u32, place: NodePlace) -> u16 {
     }
 }
 
-impl<const THREADS: u32> Tile<'_, THREADS> {
+impl<I: Source, const THREADS: u32> Tile<I, THREADS> {
     /// Writes that the tile has no nodes.
     #[inline(always)]
     pub(super) fn write_nothing(&self, parts: Parts<'_>) {
-        self.for_each(TILE_HEIGHT, |y| self.write_starts_of_row(parts, y, 0));
+        self.for_each(I::TILE_HEIGHT, |y| self.write_starts_of_row(parts, y, 0));
         if self.t == 0 {
             let at = self.index * tile_record::WORDS + tile_record::CLOSED;
             parts.tiles.st_vector(at, [0u32; 4]);
@@ -69,8 +70,9 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
             let id = self.entries.rank(entry);
             let last = self.place(place.next());
             let exit = Crossing::from_bits(last.to_first());
-            let neighbour = exit.neighbour();
-            let exit = self.exits.rank(exit) - self.exits.first_of(neighbour);
+            let neighbour = exit.neighbour(I::TILE_HEIGHT);
+            let first = self.exits.first_of(neighbour, I::TILE_HEIGHT);
+            let exit = self.exits.rank(exit) - first;
             let points = place.points();
             let start = self.found.atomic_add(found::POINTS, points);
             // planted: fragment-lowest
@@ -129,7 +131,7 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
                 if neighbour == 0 {
                     self.found.ld(found::HEADS)
                 } else {
-                    self.entries.first_of(neighbour)
+                    self.entries.first_of(neighbour, I::TILE_HEIGHT)
                 }
             };
             const {
@@ -143,16 +145,16 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
             let count = if t < 2 { self.found.ld(t) } else { 0 };
             parts.tiles.st(record + tile_record::CLOSED + t, count);
         }
-        self.for_each(TILE_HEIGHT, |y| {
+        self.for_each(I::TILE_HEIGHT, |y| {
             let first = self.pieces.ld(y * Self::PIECES) & 0xffff;
-            parts.rows.st(self.index * TILE_HEIGHT + y, first as u16);
+            parts.rows.st(self.index * I::TILE_HEIGHT + y, first as u16);
         });
     }
 
     /// Writes where closed borders start, and the number of starts.
     #[inline(always)]
     pub(super) fn write_starts(&self, parts: Parts<'_>) {
-        self.for_each(TILE_HEIGHT, |y| {
+        self.for_each(I::TILE_HEIGHT, |y| {
             let [low, high] = self.starts.ld_vector(y * STARTS_WORDS);
             self.write_starts_of_row(parts, y, u64::from(low) | u64::from(high) << 32);
         });
@@ -161,12 +163,12 @@ impl<const THREADS: u32> Tile<'_, THREADS> {
     /// Writes where closed borders start in a row, and their number, if it is a row of the image.
     #[inline(always)]
     fn write_starts_of_row(&self, parts: Parts<'_>, y: u32, starts: u64) {
-        let raster = self.pixels.image.pixels.raster;
+        let raster = self.pixels.image.raster();
         let image_y = self.pixels.top + y;
         if image_y >= raster.height {
             return;
         }
-        parts.starts.st(self.index * TILE_HEIGHT + y, starts);
+        parts.starts.st(self.index * I::TILE_HEIGHT + y, starts);
         let word = image_y * raster.row_words + self.pixels.left / 64;
         parts.starts_before.st(word, starts.count_ones());
     }

@@ -48,7 +48,7 @@ use super::walk::{Centers, Edges, Walk};
 use crate::error::Result;
 use crate::image::BinaryImage;
 use crate::progress::Progress;
-use crate::trace::{Geometry, TileCounts};
+use crate::trace::{Band, Geometry, TileCounts};
 use grid::TileGrid;
 
 /// Follows all borders of an image in rectangles, `tiles` along x and y.
@@ -73,7 +73,7 @@ pub(super) fn follow_borders(
         }
         Geometry::Edges => {
             let sides = Sides::of(image, Joined::Four)?;
-            let saddles = Saddles::of(image)?;
+            let saddles = Saddles::of(Band::whole(image))?;
             let edges = Edges::new(&sides.plane, &saddles, 0);
             follow(&edges, &sides, &grid, progress)
         }

@@ -6,7 +6,7 @@ use trazar_kernels::trace::fragments::join::{
     Chains, ChainsBuffers, join_fragments, join_wide_fragments,
 };
 use trazar_kernels::trace::fragments::{
-    JoinSizes, MOST, Parts, PartsBuffers, Sizes, TILE_HEIGHT, TILE_WIDTH, counter,
+    JoinSizes, MOST, Parts, PartsBuffers, Sizes, TILE_WIDTH, counter,
 };
 use trazar_kernels::trace::pixels::Raster;
 
@@ -19,14 +19,16 @@ use crate::trace::gpu::{Arranged, BorderBuffers};
 /// The most borders: rows of the hierarchy are of `i32`.
 const MOST_BORDERS: u32 = i32::MAX as u32 - 1;
 
-/// Sizes for which memory is allocated at first: enough for most images.
-pub(super) fn guess(raster: Raster) -> Sizes {
+/// Sizes for which memory is allocated at first, with tiles of `tile_height` rows: enough for most
+/// images.
+pub(in crate::trace::gpu) fn guess(raster: Raster, tile_height: u32) -> Sizes {
     // By pixels, because most of a tile lies outside a narrow image.
     let pixels = raster.pixels();
-    let tiles = pixels.div_ceil((TILE_WIDTH * TILE_HEIGHT).into()).max(16);
+    let tiles = pixels.div_ceil((TILE_WIDTH * tile_height).into()).max(16);
     let each = |per_tile: u64| (tiles * per_tile).min(MOST.into()) as u32;
     Sizes {
         raster,
+        tile_height,
         fragments: each(24),
         closed: each(16),
         sides: each(192),
@@ -35,10 +37,15 @@ pub(super) fn guess(raster: Raster) -> Sizes {
 }
 
 /// The sizes that an image needs, from its counters; an error if kernels cannot number as many.
-pub(super) fn needed(raster: Raster, counts: &[u32]) -> Result<Sizes> {
+pub(in crate::trace::gpu) fn needed(
+    raster: Raster,
+    tile_height: u32,
+    counts: &[u32],
+) -> Result<Sizes> {
     let count = |counter: u32| counts[counter as usize];
     let needed = Sizes {
         raster,
+        tile_height,
         fragments: count(counter::FRAGMENTS),
         closed: count(counter::CLOSED),
         sides: count(counter::SIDES),

@@ -19,7 +19,7 @@ use trazar_kernels::trace::fragments::key::is_wide;
 use trazar_kernels::trace::fragments::write::{
     TILES_PER_BLOCK, place_points, place_points_of_dense_tiles,
 };
-use trazar_kernels::trace::fragments::{counter, tiles};
+use trazar_kernels::trace::fragments::{TILE_HEIGHT, counter, tiles};
 use trazar_kernels::trace::options::Geometry;
 
 use super::{Arranged, Work};
@@ -27,8 +27,9 @@ use crate::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::trace::Retrieval;
 
+use arena::Views;
 pub(super) use arena::{Arena, Images, Joining};
-use arena::{Views, guess, needed};
+pub(super) use arena::{guess, needed};
 
 /// The result, and the memory that it was found in.
 pub(super) struct Traced<G: Gpu> {
@@ -52,13 +53,13 @@ pub(super) fn trace<G: Gpu>(
         wide_keys: work.joining.wide_keys || is_wide(raster),
         ..work.joining
     };
-    let mut sizes = guess(raster);
+    let mut sizes = guess(raster, TILE_HEIGHT);
     let mut arena = arena;
     loop {
         let mut memory = Arena::ready(gpu, images, joining, sizes, arena.take())?;
         find(work, retrieval, &mut memory, queued)?;
         let counts = memory.parts.counters.to_vec()?;
-        let needed = needed(raster, &counts)?;
+        let needed = needed(raster, TILE_HEIGHT, &counts)?;
         // planted: arena-second-run
         if needed.fit(&memory.sizes) {
             queued("order and hierarchy")?;

@@ -1,0 +1,82 @@
+//! Regions of equal value.
+
+use super::Engine;
+use crate::error::{Result, Unavailable};
+use crate::image::{PixelValue, ValueImage};
+use crate::label::{Connectivity, Labels};
+use crate::regions::{RegionOptions, Regions, ValueContours};
+use crate::trace::ContourOptions;
+
+impl Engine {
+    /// Traces the regions of `image` along the pixels' edges, with their holes.
+    ///
+    /// # Errors
+    /// - [`Error::TooMany`](crate::Error::TooMany) for more than 2³¹ - 1 rings, or more than
+    ///   2³² - 1 runs of equal values in rows;
+    /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory);
+    /// - by kernels, [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for more pixels than
+    ///   [`DeviceTracer::trace_regions`](crate::DeviceTracer::trace_regions) takes, and
+    ///   `Error::Cuda` or [`Error::Emulator`](crate::Error::Emulator).
+    pub fn trace_regions<T: PixelValue>(
+        &self,
+        image: &ValueImage<'_, T>,
+        options: &RegionOptions,
+    ) -> Result<Regions<T>> {
+        match &self.device {
+            None => crate::trace::cpu::values::trace_regions(image, options, &self.progress()),
+            Some(device) => device
+                .trace_regions(T::any(image), options)?
+                .with_values(image),
+        }
+    }
+
+    /// Traces, for each value of `image`, the borders of the pixels with that value, as
+    /// [`trace`](Self::trace) does for a binary image of them.
+    ///
+    /// # Errors
+    /// - [`Error::InvalidOption`](crate::Error::InvalidOption) for options that contradict each
+    ///   other;
+    /// - [`Error::Unavailable`](crate::Error::Unavailable) on a GPU or the emulator;
+    /// - those of [`trace_regions`](Self::trace_regions).
+    pub fn trace_values<T: PixelValue>(
+        &self,
+        image: &ValueImage<'_, T>,
+        options: &ContourOptions,
+    ) -> Result<ValueContours<T>> {
+        options.validate()?;
+        self.check_does_values("contours of values")?;
+        crate::trace::cpu::values::trace_values(image, options, &self.progress())
+    }
+
+    /// Labels the regions of `image`: 0 for pixels that count for none, 1, 2, … for the regions in
+    /// raster order of their first pixels.
+    ///
+    /// # Errors
+    /// - [`Error::TooMany`](crate::Error::TooMany) for more than 2³² - 1 runs of equal values in
+    ///   rows;
+    /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory);
+    /// - by kernels, [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for more than 2³¹
+    ///   pixels, and `Error::Cuda` or [`Error::Emulator`](crate::Error::Emulator).
+    pub fn label_values<T: PixelValue>(
+        &self,
+        image: &ValueImage<'_, T>,
+        connectivity: Connectivity,
+    ) -> Result<Labels> {
+        match &self.device {
+            None => crate::label::cpu::values::label(image, connectivity, &self.progress()),
+            Some(device) => device.label_values(T::any(image), connectivity),
+        }
+    }
+
+    /// Refuses jobs on values that no device but the processor does.
+    fn check_does_values(&self, job: &'static str) -> Result<()> {
+        match &self.device {
+            None => Ok(()),
+            Some(device) => Err(Unavailable::Job {
+                job,
+                backend: device.backend(),
+            }
+            .into()),
+        }
+    }
+}
