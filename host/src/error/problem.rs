@@ -82,6 +82,16 @@ pub enum Unavailable {
         instead: Vec<&'static str>,
     },
 
+    /// A job that no algorithm does on the backend.
+    #[error("{job} run on the device cpu, and not yet on {}", backend.name())]
+    #[non_exhaustive]
+    Job {
+        /// The work, in words.
+        job: &'static str,
+        /// The backend that was to do it.
+        backend: Backend,
+    },
+
     /// A result that an [`Engine`](crate::Engine) computes on the processor, requested from a
     /// device.
     #[error("{what} are made on the processor: {instead}, or with an engine")]

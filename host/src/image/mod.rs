@@ -4,8 +4,10 @@
 mod convert;
 pub(crate) mod gpu;
 mod samples;
+pub(crate) mod values;
 
 pub use samples::Samples;
+pub use values::{PixelValue, ValueImage};
 
 use crate::error::{Error, OptionProblem, Result};
 use crate::memory::zeroed_vec;

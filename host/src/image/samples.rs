@@ -118,7 +118,7 @@ impl<'a, T> Samples<'a, T> {
     }
 
     /// The values of row `y`, if they are adjacent. Either all rows' values are, or none's.
-    fn row(&self, y: usize) -> Option<&'a [T]> {
+    pub(crate) fn row(&self, y: usize) -> Option<&'a [T]> {
         match &self.layout {
             Layout::Strided {
                 values,
@@ -148,8 +148,10 @@ impl<'a, T> Samples<'a, T> {
     }
 }
 
-impl<T: Sample> Samples<'_, T> {
-    fn get(&self, x: usize, y: usize) -> T {
+impl<T: Copy> Samples<'_, T> {
+    /// The value at `(x, y)`.
+    #[inline]
+    pub(crate) fn get(&self, x: usize, y: usize) -> T {
         match &self.layout {
             Layout::Strided {
                 values,
@@ -160,7 +162,9 @@ impl<T: Sample> Samples<'_, T> {
             Layout::Array(array) => array[[y, x]],
         }
     }
+}
 
+impl<T: Sample> Samples<'_, T> {
     /// The image of the values above `threshold`.
     pub(super) fn above(&self, threshold: T) -> Result<BinaryImage> {
         check_size(self.width as u64, self.height as u64)?;
