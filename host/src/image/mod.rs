@@ -1,5 +1,6 @@
 //! [`BinaryImage`]: one bit per pixel.
 
+pub(crate) mod compare;
 #[cfg(any(feature = "image", feature = "ndarray"))]
 mod convert;
 pub(crate) mod gpu;

@@ -42,10 +42,10 @@
 pub(in crate::trace) mod entries;
 pub(in crate::trace) mod follow;
 pub(in crate::trace) mod join;
-mod number;
+pub(in crate::trace::cpu) mod number;
 #[cfg(test)]
 mod tests;
-mod write;
+pub(in crate::trace::cpu) mod write;
 
 pub(in crate::trace) use follow::check_count;
 
