@@ -413,14 +413,15 @@ def check_regions(trazar, source, case, folder):
             # A GeoJSON file without a CRS is in longitudes and latitudes.
             found, area = read_polygons(path[name], 4326 if name == "geojson" and epsg is None
                                         else epsg)
-            expect(polygon_set(found, values.dtype) == expected, f"{name}: other polygons, {connectivity}")
-            expect(area.sum() == mask.sum(), f"{name}: {area.sum()} pixels of {mask.sum()}")
             for (_, polygon), pixels in zip(found, area):
                 if connectivity == 4:
                     expect(polygon.is_valid, f"{name}: an invalid polygon")
                     expect(np.isclose(polygon.area, pixels * pixel, rtol=1e-9),
                            f"{name}: the area of a polygon")
                     expect(polygon.exterior.is_ccw, f"{name}: an exterior ring is clockwise")
+            expect(area.sum() == mask.sum(), f"{name}: {area.sum()} pixels of {mask.sum()}")
+            expect(polygon_set(found, values.dtype) == expected,
+                   f"{name}: other polygons, {connectivity}")
         polygonize("geojsonl")
         lines = path["geojsonl"].read_text().splitlines()
         found = feature_polygons(map(json.loads, lines))
@@ -460,7 +461,7 @@ def check_regions(trazar, source, case, folder):
             expect((pixels ^ region).is_empty(), f"GDS: another layer {value}")
     if values.dtype.kind in "ui":
         # What `trace` finds are GDAL's polygons of foreground.
-        threshold = int(np.median(values))
+        threshold = (int(values.min()) + int(values.max())) // 2
         run(trazar, "trace", source, "-o", path["geojson"], "--threshold", threshold,
             "--geometry", "edges", "--quiet")
         found = [(1, shapely.geometry.shape(feature["geometry"]))
@@ -818,6 +819,54 @@ def plants():
     yield "labels", "components of the same", check_labels, mask, {".png": altered_picture(
         lambda picture: picture.__setitem__(picture.any(axis=2), (10, 20, 30)))}
 
+    classes = np.full((8, 9), 3, np.uint8)
+    classes[2:5, 2:5] = 1
+    classes[3, 3] = 3
+    classes[6:] = 0
+    north_up = rasterio.Affine(30, 0, 500000, 0, -30, 4600000)
+    raster = "planted", classes, 0, north_up, 32633
+
+    def regions(change, option="not --coordinates"):
+        return {".geojson": altered_json(change, option)}
+
+    def shifted(value):
+        ring = value["features"][0]["geometry"]["coordinates"][0]
+        value["features"][0]["geometry"]["coordinates"] = [[[x + 30, y] for x, y in ring]]
+
+    def renamed(value):
+        for feature in value["features"]:
+            feature["properties"]["values"] = feature["properties"].pop("value")
+
+    def properties(**fields):
+        return regions(features(lambda all: all[-1]["properties"].update(fields)))
+
+    yield "regions", "the CRS", check_regions, raster, regions(
+        lambda value: value["crs"]["properties"].update(name="urn:ogc:def:crs:EPSG::32634"))
+    yield "regions", "columns", check_regions, raster, regions(renamed)
+    yield "regions", "the regions' numbers", check_regions, raster, properties(region=99)
+    yield "regions", "geojson: an invalid", check_regions, raster, regions(
+        ring(lambda points: [points[i] for i in (0, 2, 1, 3, 0)]))
+    yield "regions", "geojson: the area", check_regions, raster, properties(area=2)
+    yield "regions", "geojson: an exterior", check_regions, raster, regions(
+        ring(lambda points: points[::-1]))
+    yield "regions", "geojson: 53 pixels of 54", check_regions, raster, regions(features(list.pop))
+    yield "regions", "geojson: other", check_regions, raster, properties(value=7)
+    for name in ("geojsonl", "geojsons"):
+        yield "regions", f"{name}: other", check_regions, raster, {
+            f".{name}": altered_text(r'"value":\d', '"value":7')}
+    yield "regions", "geojsons: no", check_regions, raster, {".geojsons": altered_text("\x1e", "")}
+    yield "regions", "other regions of 9", check_regions, raster, regions(
+        features(list.pop), "--min-area")
+    yield "regions", "SVG and GeoJSON", check_regions, raster, {
+        ".svg": altered_text(r'd="M\d', 'd="M7')}
+    yield "regions", "GDS layers", check_regions, raster, gds(
+        lambda layout, cell, _: cell.shapes(layout.layer(8, 0)).insert(kdb.Box(0, 0, 1, 1)))
+    yield "regions", "GDS: layer 3 overlaps", check_regions, raster, gds(
+        lambda layout, cell, _: cell.shapes(layout.layer(3, 0)).insert(kdb.Box(0, 7, 1, 8)))
+    yield "regions", "GDS: another layer", check_regions, raster, gds(
+        lambda layout, cell, _: cell.shapes(layout.layer(1, 0)).transform(kdb.Trans(1, 0)))
+    yield "regions", "trace: other", check_regions, raster, regions(shifted, "--threshold")
+
     def moved(value):
         value["contours"][0][0][0] += 1
 
@@ -906,6 +955,8 @@ def check_plants(trazar, folder):
                 check(trazar, folder, [case])
             elif check is check_inputs:
                 check(trazar, folder)
+            elif check is check_regions:
+                check(trazar, folder / "planted.tif", case, folder)
             else:
                 cv2.imwrite(str(source), case.astype(np.uint8) * 255)
                 check(trazar, source, case, folder)

@@ -6,5 +6,6 @@ mod bands;
 mod contours_in_bands;
 mod georeference;
 mod raster;
+mod regions;
 mod tiff;
 mod tiffs;

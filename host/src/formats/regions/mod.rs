@@ -6,8 +6,6 @@ mod gds;
 mod geojson;
 mod source;
 mod svg;
-#[cfg(test)]
-mod tests;
 mod value;
 
 pub use self::flatgeobuf::write_regions_flatgeobuf;
