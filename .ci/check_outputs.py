@@ -336,7 +336,8 @@ def rasters():
     yield "classes", smooth(300, 200, 9).astype(np.uint8), 2, north_up, 32633
     yield "labels", smooth(129, 257, 40).astype(np.uint16) * 900, 0, north_up, 25832
     yield "heights", smooth(70, 90, 7).astype(np.int16) - 3, -3, turned, 4326
-    yield "large", smooth(90, 70, 5).astype(np.int32) * 400_000_000 - 800_000_000, None, turned, None
+    large = smooth(90, 70, 5).astype(np.int32) * 400_000_000 - 800_000_000
+    yield "large", large, None, turned, None
     real = np.round(smooth(80, 60, 6) * 0.1, 1).astype(np.float32)
     real[5:9, 3:30] = np.nan
     yield "floats", real, np.nan, north_up, 3857
@@ -438,7 +439,8 @@ def check_regions(trazar, source, case, folder):
         in_pixels = expected_polygons(values, mask, connectivity, None)
         large = polygon_set((value, polygon) for value, polygon in in_pixels
                             if signed_area(polygon) >= 9)
-        expect(polygon_set(feature_polygons(features), values.dtype) == large, "other regions of 9 pixels")
+        found = polygon_set(feature_polygons(features), values.dtype)
+        expect(found == large, "other regions of 9 pixels")
         polygonize("svg", "--min-area", 9)
         paths = [node.attrib["d"] for node in ElementTree.parse(path["svg"]).iter()
                  if node.tag.endswith("path")]

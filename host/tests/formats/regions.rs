@@ -274,7 +274,7 @@ fn of_flatgeobuf(file: &[u8]) -> (Vec<Feature>, u64, Option<u64>) {
             rings,
         }
     });
-    let features = features.collect();
+    let features: Vec<Feature> = features.collect();
     assert_eq!(at, file.len());
     (
         features,
@@ -328,8 +328,8 @@ fn polygons_of_all_types() {
             converted! {
                 u16, 4, |&value| u16::from(value) * 13_000;
                 u32, 6, |&value| u32::from(value) * 900_000_000;
-                i16, 3, |&value| i16::from(value) * 13_000 - 30_000;
-                i32, 5, |&value| i32::from(value) * 900_000_000 + i32::MIN;
+                i16, 3, |&value| (i32::from(value) * 13_000 - 30_000) as i16;
+                i32, 5, |&value| (i64::from(value) * 900_000_000 + i64::from(i32::MIN)) as i32;
                 i64, 7, |&value| (i64::from(value) << 50) - (1 << 51);
                 f32, 9, |&value| f32::from(value) * 0.3 - 0.5;
             }
@@ -482,7 +482,7 @@ fn a_layer_per_value() {
             for value in bytes {
                 *expected.entry(u16::from(value)).or_default() += 2 * 9;
             }
-            assert_eq!(layers(&stream), expected, "{connectivity} {max_vertices}");
+            assert_eq!(layers(&stream), expected, "{connectivity:?} {max_vertices}");
         }
     }
     let refused = |regions: Regions<i32>| {

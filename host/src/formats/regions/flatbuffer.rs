@@ -122,6 +122,17 @@ impl Buffer {
         (0..count).map(|i| first + 4 * i).collect()
     }
 
+    /// Adds a list of numbers, to which the reference at `from` leads.
+    pub(super) fn doubles(&mut self, from: usize, numbers: &[f64]) {
+        // The first number is at a multiple of 8.
+        self.pad(8, 4);
+        self.refer(from);
+        self.bytes.extend((numbers.len() as u32).to_le_bytes());
+        for number in numbers {
+            self.bytes.extend(number.to_le_bytes());
+        }
+    }
+
     /// The bytes, the length first.
     pub(super) fn finish(mut self) -> Vec<u8> {
         self.pad(8, 0);

@@ -6,8 +6,8 @@ use glam::IVec2;
 
 use super::flatbuffer::{Buffer, Field};
 use super::geojson::placement;
-use super::source::{Region, RegionSource, RegionWriteOptions, count, visit};
-use super::value::{FileValue, Written};
+use super::source::{Region, RegionSource, RegionWriteOptions, visit};
+use super::value::{ColumnType, FileValue, Written};
 use crate::Result;
 use crate::error::{Error, WriteProblem};
 use crate::formats::placement::{Placement, Winding};
@@ -19,9 +19,9 @@ const MAGIC: [u8; 8] = *b"fgb\x03fgb\x00";
 /// The type of polygons.
 const POLYGON: u8 = 3;
 
-/// The types of the columns `region` and `area`: `UInt` and `Long`.
-const UINT: u8 = 6;
-const LONG: u8 = 7;
+/// The types of the columns `region` and `area`.
+const UINT: ColumnType = ColumnType(6);
+const LONG: ColumnType = ColumnType(7);
 
 /// Writes a FlatGeobuf file: for each region a polygon with its holes. The file streams: it has no
 /// spatial index, which programs can add (`ogr2ogr -f FlatGeobuf`).
@@ -41,8 +41,8 @@ pub fn write_regions_flatgeobuf<S: RegionSource>(
     let placement = placement(options);
     let mut out = BufWriter::with_capacity(1 << 16, out);
     out.write_all(&MAGIC)?;
-    let count = count(regions, options.min_area)?;
-    out.write_all(&header(S::Value::COLUMN.0, count, placement.epsg()))?;
+    let survey = Survey::of(regions, options, &placement)?;
+    out.write_all(&survey.header(S::Value::COLUMN, placement.epsg()))?;
     let mut bytes = Vec::new();
     visit(regions, options.min_area, |region| {
         bytes.clear();
@@ -52,44 +52,77 @@ pub fn write_regions_flatgeobuf<S: RegionSource>(
     Ok(out.flush()?)
 }
 
-/// The header: the table `Header` of the schema `header.fbs`.
-fn header(value: u8, count: u64, epsg: Option<u32>) -> Vec<u8> {
-    let crs = match epsg {
-        Some(_) => Field::Reference,
-        None => Field::None,
-    };
-    let mut buffer = Buffer::new();
-    let [name, _, _, _, _, _, _, columns, _, _, crs] = buffer.table(
-        Buffer::ROOT,
-        [
-            Field::Reference,
-            // The envelope.
-            Field::None,
-            Field::U8(POLYGON),
-            // No z, m, t, tm.
-            Field::None,
-            Field::None,
-            Field::None,
-            Field::None,
-            Field::Reference,
-            Field::U64(count),
-            // No index; its default is 16.
-            Field::U16(0),
-            crs,
-        ],
-    );
-    buffer.string(name, "regions");
-    let names = [("value", value), ("region", UINT), ("area", LONG)];
-    let places = buffer.references(columns, names.len());
-    for ((name, kind), place) in names.into_iter().zip(places) {
-        let [text, _] = buffer.table(place, [Field::Reference, Field::U8(kind)]);
-        buffer.string(text, name);
+/// What the header says of all regions.
+struct Survey {
+    count: u64,
+    /// The least and the greatest coordinates: x, y, x, y.
+    envelope: [f64; 4],
+}
+
+impl Survey {
+    fn of(
+        regions: &impl RegionSource,
+        options: &RegionWriteOptions,
+        placement: &Placement,
+    ) -> Result<Self> {
+        let (low, high) = (f64::INFINITY, f64::NEG_INFINITY);
+        let mut survey = Self {
+            count: 0,
+            envelope: [low, low, high, high],
+        };
+        visit(regions, options.min_area, |region| {
+            survey.count += 1;
+            for point in region.outer {
+                let (x, y) = placement.position(*point);
+                let [left, low, right, high] = survey.envelope;
+                survey.envelope = [left.min(x), low.min(y), right.max(x), high.max(y)];
+            }
+            Ok(())
+        })?;
+        Ok(survey)
     }
-    if let Some(code) = epsg {
-        let [organization, _] = buffer.table(crs, [Field::Reference, Field::I32(code as i32)]);
-        buffer.string(organization, "EPSG");
+
+    /// The header: the table `Header` of the schema `header.fbs`. `value` is the type of values.
+    fn header(&self, value: ColumnType, epsg: Option<u32>) -> Vec<u8> {
+        let if_any = |any| match any {
+            true => Field::Reference,
+            false => Field::None,
+        };
+        let mut buffer = Buffer::new();
+        let [name, envelope, _, _, _, _, _, columns, _, _, crs] = buffer.table(
+            Buffer::ROOT,
+            [
+                Field::Reference,
+                if_any(self.count > 0),
+                Field::U8(POLYGON),
+                // No z, m, t, tm.
+                Field::None,
+                Field::None,
+                Field::None,
+                Field::None,
+                Field::Reference,
+                Field::U64(self.count),
+                // No index; its default is 16.
+                Field::U16(0),
+                if_any(epsg.is_some()),
+            ],
+        );
+        buffer.string(name, "regions");
+        if self.count > 0 {
+            buffer.doubles(envelope, &self.envelope);
+        }
+        let names = [("value", value), ("region", UINT), ("area", LONG)];
+        let places = buffer.references(columns, names.len());
+        for ((name, kind), place) in names.into_iter().zip(places) {
+            let [text, _] = buffer.table(place, [Field::Reference, Field::U8(kind.0)]);
+            buffer.string(text, name);
+        }
+        if let Some(code) = epsg {
+            let [organization, _] = buffer.table(crs, [Field::Reference, Field::I32(code as i32)]);
+            buffer.string(organization, "EPSG");
+        }
+        buffer.finish()
     }
-    buffer.finish()
 }
 
 /// The tables `Feature` and `Geometry` of the schema `feature.fbs` without their lists: always the

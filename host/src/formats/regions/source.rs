@@ -108,20 +108,6 @@ pub(super) fn visit<S: RegionSource>(
     Ok(())
 }
 
-/// The number of regions that are large enough.
-pub(super) fn count(regions: &impl RegionSource, min_area: u64) -> Result<u64> {
-    let mut count = 0;
-    if min_area <= 1 {
-        let kinds = regions.rings().kinds().iter();
-        return Ok(kinds.filter(|&&kind| kind == BorderKind::Outer).count() as u64);
-    }
-    visit(regions, min_area, |_| {
-        count += 1;
-        Ok(())
-    })?;
-    Ok(count)
-}
-
 /// The rings of a region, the outer one first.
 pub(super) fn all_rings<'a, T>(region: &Region<'a, T>) -> Result<Vec<&'a [IVec2]>> {
     let all = std::iter::once(region.outer).chain(region.holes.iter().copied());
