@@ -1,6 +1,7 @@
 //! `trazar polygonize`.
 
 use std::io::Write;
+use std::mem;
 use std::path::Path;
 
 use serde_json::json;
@@ -31,7 +32,9 @@ pub(crate) struct Polygonize<'a> {
 
 /// A raster, and what of its file is used.
 pub(crate) struct Input {
+    /// Without its values.
     raster: Raster,
+    values: Values,
     /// Where results are; `None` for pixels.
     placed: Option<GeoReference>,
     /// The value that is left out.
@@ -39,19 +42,42 @@ pub(crate) struct Input {
     notes: Vec<String>,
 }
 
-/// Defines [`FoundRegions`], with the type of values of each variant.
-macro_rules! found_regions {
+/// Defines [`Values`] and [`FoundRegions`], with the type of values of each variant.
+macro_rules! types_of_values {
     ($($variant:ident($type:ty),)*) => {
+        /// Values of a type whose regions are found.
+        enum Values {
+            $($variant(Vec<$type>),)*
+        }
+
         /// Regions of values of any type.
         pub(crate) enum FoundRegions {
             $($variant(Regions<$type>),)*
         }
 
+        impl Values {
+            /// The values of a raster of this width; the error says why there are none.
+            fn of(values: RasterValues, width: u32) -> Result<Self, String> {
+                match values {
+                    $(RasterValues::$variant(values) => Ok(Self::$variant(values)),)*
+                    RasterValues::F64(values) => Ok(Self::F32(narrowed(&values, width)?)),
+                    other => Err(format!("regions of {} values are not found", other.dtype())),
+                }
+            }
+
+            /// Whether a value can equal `number`.
+            fn can_be(&self, number: f64) -> bool {
+                match self {
+                    $(Self::$variant(_) => <$type as Value>::of(number).is_some(),)*
+                }
+            }
+        }
+
         impl Polygonize<'_> {
             fn trace(&self, engine: &Engine, input: &Input) -> trazar::Result<FoundRegions> {
                 let (width, height) = (input.raster.width, input.raster.height);
-                match &input.raster.values {
-                    $(RasterValues::$variant(values) => {
+                match &input.values {
+                    $(Values::$variant(values) => {
                         let mut image = ValueImage::new(Samples::new(width, height, values)?)?;
                         if let Some(value) = input.no_data.and_then(<$type as Value>::of) {
                             image = image.background(value)?;
@@ -59,16 +85,7 @@ macro_rules! found_regions {
                         let regions = engine.trace_regions(&image, &self.options)?;
                         Ok(FoundRegions::$variant(regions))
                     })*
-                    other => Err(unsupported(other)),
                 }
-            }
-        }
-
-        /// Whether values of the raster's type can equal `value`.
-        fn can_be(values: &RasterValues, value: f64) -> bool {
-            match values {
-                $(RasterValues::$variant(_) => <$type as Value>::of(value).is_some(),)*
-                _ => false,
             }
         }
 
@@ -83,7 +100,7 @@ macro_rules! found_regions {
     };
 }
 
-found_regions! {
+types_of_values! {
     U8(u8),
     U16(u16),
     U32(u32),
@@ -119,12 +136,6 @@ impl Value for f32 {
     }
 }
 
-/// The error for values whose regions are not found.
-fn unsupported(values: &RasterValues) -> trazar::Error {
-    let reason = format!("regions of {} values are not found", values.dtype());
-    std::io::Error::other(reason).into()
-}
-
 impl<'a> Polygonize<'a> {
     pub(crate) fn new(args: &'a PolygonizeArgs) -> Result<Self, Failure> {
         let format = output::format(args.output.as_deref(), args.format)?;
@@ -137,18 +148,18 @@ impl<'a> Polygonize<'a> {
         })
     }
 
-    /// The value to leave out, and what is to be said of it.
-    fn no_data(&self, raster: &Raster) -> Result<Option<f64>, Failure> {
+    /// The value to leave out.
+    fn no_data(&self, raster: &Raster, values: &Values) -> Result<Option<f64>, Failure> {
         match self.args.nodata {
             None => Ok(raster.no_data),
             Some(NoDataArg::None) => Ok(None),
-            Some(NoDataArg::Value(value)) if value.is_nan() || can_be(&raster.values, value) => {
+            Some(NoDataArg::Value(value)) if value.is_nan() || values.can_be(value) => {
                 Ok(Some(value))
             }
             Some(NoDataArg::Value(value)) => Err(Failure::usage(format!(
-                "{}: no value of type {} is {}: see --nodata",
+                "{}: no value of {} samples is {}: see --nodata",
                 self.args.raster.display(),
-                raster.values.dtype(),
+                raster.kind.name(),
                 number(value)
             ))),
         }
@@ -160,17 +171,15 @@ impl<'a> Polygonize<'a> {
             .min_area(self.args.min_area)
     }
 
-    fn read_raster(&self) -> Result<Raster, Failure> {
+    /// The raster without its values, and these.
+    fn read_raster(&self) -> Result<(Raster, Values), Failure> {
         let path = &self.args.raster;
         let read = Progress::reading(self.args.run.quiet, || read_raster(source(path)));
         let mut raster = read.map_err(|error| Failure::about(path, error))?;
-        if let RasterValues::F64(values) = &raster.values {
-            let narrow = narrowed(values, raster.width);
-            let narrow = narrow
-                .map_err(|reason| Failure::Failed(format!("{}: {reason}", path.display())))?;
-            raster.values = RasterValues::F32(narrow);
-        }
-        Ok(raster)
+        let values = mem::replace(&mut raster.values, RasterValues::U8(Vec::new()));
+        let values = Values::of(values, raster.width)
+            .map_err(|reason| Failure::Failed(format!("{}: {reason}", path.display())))?;
+        Ok((raster, values))
     }
 }
 
@@ -213,8 +222,8 @@ impl Steps for Polygonize<'_> {
     }
 
     fn read(&self) -> Result<Input, Failure> {
-        let raster = self.read_raster()?;
-        let no_data = self.no_data(&raster)?;
+        let (raster, values) = self.read_raster()?;
+        let no_data = self.no_data(&raster, &values)?;
         let mut notes: Vec<String> = raster.notes.iter().map(ToString::to_string).collect();
         if self.args.nodata.is_some() {
             let of_file = |note: &&formats::Note| matches!(note, formats::Note::NoData(_));
@@ -244,6 +253,7 @@ impl Steps for Polygonize<'_> {
         }
         Ok(Input {
             raster,
+            values,
             placed,
             no_data,
             notes,

@@ -41,7 +41,7 @@ impl ValueRows {
     }
 }
 
-/// The values' slice, whatever its type, as `$slice` of the type `$type` in `$do`.
+/// `$do` with the values as `$slice`, whatever their type.
 macro_rules! for_values {
     ($values:expr, $slice:ident => $do:expr) => {
         match $values {
