@@ -138,7 +138,7 @@ fn described(band_labels: &BandLabels<Timed>) -> Described {
         kind: bands.kind(),
         threshold: bands.threshold(),
         foreground: band_labels.foreground_count(),
-        notes: bands.notes().to_vec(),
+        notes: image::notes(bands.notes(), None),
     }
 }
 

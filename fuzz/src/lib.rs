@@ -5,11 +5,11 @@ pub mod seeds;
 mod tiffs;
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use tempfile::TempDir;
-use trazar::formats::{ReadOptions, read_image};
+use trazar::formats::{RasterBands, ReadOptions, read_image, read_raster};
 use trazar::route::{RouteOptions, RoutingCase};
 use trazar::{Engine, Error, LabelOptions, TraceOptions};
 
@@ -102,7 +102,34 @@ pub fn image(data: &[u8]) {
             }
         }
     }
+    raster(&path);
     check_folder(&["image"]);
+}
+
+/// Reads a file of values, whole and in bands, with its georeference.
+fn raster(path: &Path) {
+    let raster = match read_raster(path) {
+        Err(error) => return check(&error),
+        Ok(raster) => raster,
+    };
+    match raster.georeference() {
+        Err(error) => check(&error),
+        Ok(found) => {
+            if let Some(map) = found.and_then(|found| found.transform) {
+                let (x, y) = map.apply(raster.width.into(), raster.height.into());
+                assert!(x.is_finite() && y.is_finite());
+            }
+        }
+    }
+    let pixels = u64::from(raster.width) * u64::from(raster.height);
+    assert_eq!(raster.values.len() as u64, pixels);
+    if let Ok(mut bands) = RasterBands::open(path) {
+        let mut count = 0;
+        while let Some(band) = bands.next_band(3).expect("what was read as a whole") {
+            count += band.len() as u64;
+        }
+        assert_eq!(count, pixels);
+    }
 }
 
 /// Routes a small case.

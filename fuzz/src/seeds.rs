@@ -52,6 +52,8 @@ fn tiffs() -> Vec<Vec<u8>> {
                     (16, 2, 2),
                     (32, 2, 1),
                     (1, 1, 1),
+                    (32, 1, 1),
+                    (64, 2, 2),
                 ] {
                     if samples > 1 && (format != 1 || bits == 1) {
                         continue;
@@ -71,7 +73,16 @@ fn tiffs() -> Vec<Vec<u8>> {
                     };
                     let nodata = (42113, 2, b"-9999\0".to_vec());
                     let keys = (34735, 3, vec![1, 0, 1, 0, 0, 0, 0, 0]);
-                    files.push(form.file_with(&[nodata, keys], &sample));
+                    let doubles = |values: [f64; 6]| -> Vec<u8> {
+                        let bytes = values.map(|value| match form.big_endian {
+                            true => value.to_be_bytes(),
+                            false => value.to_le_bytes(),
+                        });
+                        bytes.concat()
+                    };
+                    let scale = (33550, 12, doubles([30.0, 20.0, 0.0, 0.0, 0.0, 0.0]));
+                    let tie = (33922, 12, doubles([0.0, 0.0, 0.0, 5e5, 4e6, 0.0]));
+                    files.push(form.file_with(&[nodata, keys, scale, tie], &sample));
                 }
             }
         }

@@ -224,7 +224,7 @@ pub(crate) fn find_contours_by_label<'py>(
     fn of<'py, T: PixelValue + Element + for<'a> IntoPyObject<'a>>(
         array: &Bound<'py, PyArray2<T>>,
         background: &Bound<'py, PyAny>,
-        options: trazar::TraceOptions,
+        options: trazar::trace::ContourOptions,
         device: Device,
     ) -> PyResult<Bound<'py, PyDict>> {
         let py = array.py();
@@ -232,7 +232,7 @@ pub(crate) fn find_contours_by_label<'py>(
             engine.trace_values(image, &options)
         })?;
         let parts = traced.into_parts();
-        let contours = parts.contours.into_parts();
+        let contours = parts.contours.into_arrays();
         let coordinates: Vec<i32> = bytemuck::allocation::cast_vec(contours.points);
         let views = contour_views(&coordinates.into_pyarray(py), &contours.offsets)?;
         // Links by index into the contours of one value.
@@ -257,7 +257,7 @@ pub(crate) fn find_contours_by_label<'py>(
         }
         Ok(result)
     }
-    let options = opencv_options(&mode, &method)?;
+    let options = opencv_options(&mode, &method)?.contours;
     on_values!(array, of(background, options, device))
 }
 

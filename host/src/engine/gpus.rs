@@ -35,7 +35,7 @@ pub(super) trait DeviceJobs: Send + Sync {
 
     fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels>;
 
-    fn label_values(&self, image: AnyValues<'_>, connectivity: Connectivity) -> Result<Labels>;
+    fn label_values(&self, image: AnyValues<'_, '_>, connectivity: Connectivity) -> Result<Labels>;
 
     fn label_part(
         &self,
@@ -56,7 +56,7 @@ pub(super) trait DeviceJobs: Send + Sync {
 
     fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours>;
 
-    fn trace_regions(&self, image: AnyValues<'_>, options: &RegionOptions) -> Result<Rings>;
+    fn trace_regions(&self, image: AnyValues<'_, '_>, options: &RegionOptions) -> Result<Rings>;
 
     /// Traces images of one size; `options` must have the algorithm that takes several at once.
     fn trace_batch(
@@ -140,7 +140,7 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
         })
     }
 
-    fn label_values(&self, image: AnyValues<'_>, connectivity: Connectivity) -> Result<Labels> {
+    fn label_values(&self, image: AnyValues<'_, '_>, connectivity: Connectivity) -> Result<Labels> {
         self.run(|| self.labeler.label_values_host(image, connectivity))
     }
 
@@ -172,7 +172,7 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
         self.run(|| self.tracer.trace_host(image, options))
     }
 
-    fn trace_regions(&self, image: AnyValues<'_>, options: &RegionOptions) -> Result<Rings> {
+    fn trace_regions(&self, image: AnyValues<'_, '_>, options: &RegionOptions) -> Result<Rings> {
         self.run(|| self.tracer.trace_regions_host(image, options))
     }
 

@@ -216,7 +216,7 @@ impl<G: Gpu> Equality<G> {
 /// A type of values, as kernels compare it.
 pub trait DeviceValue: cuda_std::Pod {
     /// An image, by the type of its values.
-    fn any<'a>(image: &'a ValueImage<'a, Self>) -> AnyValues<'a>
+    fn any<'a, 'p>(image: &'a ValueImage<'p, Self>) -> AnyValues<'a, 'p>
     where
         Self: PixelValue;
 
@@ -237,7 +237,7 @@ pub trait DeviceValue: cuda_std::Pod {
 macro_rules! device_values {
     ($($any:ident: $t:ty as $bits:ty => $kernel:ident;)*) => {$(
         impl DeviceValue for $t {
-            fn any<'a>(image: &'a ValueImage<'a, Self>) -> AnyValues<'a> {
+            fn any<'a, 'p>(image: &'a ValueImage<'p, Self>) -> AnyValues<'a, 'p> {
                 AnyValues::$any(image)
             }
 
@@ -272,14 +272,14 @@ device_values! {
 
 /// An image of values of any type in the host's memory, as the jobs of devices take it.
 #[derive(Clone, Copy)]
-pub enum AnyValues<'a> {
-    U8(&'a ValueImage<'a, u8>),
-    U16(&'a ValueImage<'a, u16>),
-    I16(&'a ValueImage<'a, i16>),
-    U32(&'a ValueImage<'a, u32>),
-    I32(&'a ValueImage<'a, i32>),
-    I64(&'a ValueImage<'a, i64>),
-    F32(&'a ValueImage<'a, f32>),
+pub enum AnyValues<'a, 'p> {
+    U8(&'a ValueImage<'p, u8>),
+    U16(&'a ValueImage<'p, u16>),
+    I16(&'a ValueImage<'p, i16>),
+    U32(&'a ValueImage<'p, u32>),
+    I32(&'a ValueImage<'p, i32>),
+    I64(&'a ValueImage<'p, i64>),
+    F32(&'a ValueImage<'p, f32>),
 }
 
 /// Evaluates an expression for the image in an [`AnyValues`], whatever its type.

@@ -68,7 +68,7 @@ impl<G: Gpu> DeviceLabeler<G> {
     /// Labels an image of values in the host's memory.
     pub(crate) fn label_values_host(
         &self,
-        image: AnyValues<'_>,
+        image: AnyValues<'_, '_>,
         connectivity: Connectivity,
     ) -> Result<Labels> {
         with_values!(image, image => {

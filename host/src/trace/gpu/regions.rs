@@ -384,7 +384,7 @@ impl<G: Gpu> DeviceTracer<G> {
     /// Traces the regions of an image in the host's memory.
     pub(crate) fn trace_regions_host(
         &self,
-        image: AnyValues<'_>,
+        image: AnyValues<'_, '_>,
         options: &RegionOptions,
     ) -> Result<Rings> {
         with_values!(image, image => {
