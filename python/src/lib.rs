@@ -7,7 +7,7 @@
 //! | `arrays.rs` | vectors to NumPy arrays, without a copy |
 //! | `engine.rs` | the device that a call runs on |
 //! | `work.rs` | runs a job without the GIL, and ends it at Ctrl-C |
-//! | `contours.rs`, `labels.rs`, `routes.rs` | the jobs |
+//! | `contours.rs`, `labels.rs`, `measure.rs`, `routes.rs` | the jobs |
 //! | `parts.rs` | the jobs on bands of an image, for `trazar.dask` |
 //! | `device/` | the same on arrays in a GPU's memory |
 //! | `errors.rs` | the library's errors as Python's exceptions |
@@ -32,6 +32,7 @@ mod errors;
 mod image;
 mod info;
 mod labels;
+mod measure;
 mod parts;
 mod routes;
 mod work;
@@ -55,6 +56,8 @@ mod _trazar {
     use super::info::info;
     #[pymodule_export]
     use super::labels::label;
+    #[pymodule_export]
+    use super::measure::measure;
     #[pymodule_export]
     use super::parts::{
         BandNumbers, ContourPart, LabelPart, Mask, Measures, label_part, pack, trace_part,

@@ -5,6 +5,7 @@
 :func:`trace`          the same as arrays of all points, with measures, polygons and files
 :func:`label`          connected components, as ``scipy.ndimage.label`` numbers them
 :func:`label_stats`    the same, with areas, boxes and centroids
+:func:`measure`        measures of labels, as ``skimage.measure.regionprops_table`` returns them
 :func:`route`          trees that join pins on a grid of weighted edges
 :func:`distances`      the costs of cheapest paths on such a grid
 :func:`info`           versions and devices
@@ -28,6 +29,7 @@ from trazar import _trazar
 from trazar._contours import Contours
 from trazar._errors import DeviceError, Error, InputError, OutOfMemoryError
 from trazar._labels import label, label_batch, label_stats, label_stats_batch
+from trazar._measure import measure
 from trazar._routes import BLOCKED, UNREACHED, Grid, Route, distances, route
 from trazar._tracing import (
     CHAIN_APPROX_NONE,
@@ -79,6 +81,7 @@ __all__ = [
     "label_batch",
     "label_stats",
     "label_stats_batch",
+    "measure",
     "route",
     "trace",
     "trace_batch",

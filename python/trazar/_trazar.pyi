@@ -33,6 +33,7 @@ __all__ = [
     "is_on_gpu",
     "label",
     "label_part",
+    "measure",
     "pack",
     "route",
     "trace",
@@ -106,6 +107,12 @@ def trace_part(
     geometry: str,
     device: str,
 ) -> ContourPart: ...
+def measure(
+    labels: Any,
+    intensities: Any | None,
+    properties: Sequence[str],
+    spacing: tuple[float, float],
+) -> list[tuple[str, NDArray[Any]]]: ...
 def route(
     grid: Grid,
     pin_cells: NDArray[np.uint32],

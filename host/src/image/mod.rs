@@ -7,6 +7,7 @@ mod samples;
 pub(crate) mod values;
 
 pub use samples::Samples;
+pub(crate) use samples::gather;
 pub use values::{PixelValue, ValueImage};
 
 use crate::error::{Error, OptionProblem, Result};
