@@ -7,7 +7,7 @@
 //! | `arrays.rs` | vectors to NumPy arrays, without a copy |
 //! | `engine.rs` | the device that a call runs on |
 //! | `work.rs` | runs a job without the GIL, and ends it at Ctrl-C |
-//! | `contours.rs`, `labels.rs`, `measure.rs`, `routes.rs` | the jobs |
+//! | `contours.rs`, `labels.rs`, `measure.rs`, `rle.rs`, `routes.rs` | the jobs |
 //! | `parts.rs` | the jobs on bands of an image, for `trazar.dask` |
 //! | `device/` | the same on arrays in a GPU's memory |
 //! | `errors.rs` | the library's errors as Python's exceptions |
@@ -34,6 +34,7 @@ mod info;
 mod labels;
 mod measure;
 mod parts;
+mod rle;
 mod routes;
 mod work;
 
@@ -61,6 +62,10 @@ mod _trazar {
     #[pymodule_export]
     use super::parts::{
         BandNumbers, ContourPart, LabelPart, Mask, Measures, label_part, pack, trace_part,
+    };
+    #[pymodule_export]
+    use super::rle::{
+        rle_area, rle_decode, rle_encode, rle_encode_labels, rle_iou, rle_merge, rle_to_bbox,
     };
     #[pymodule_export]
     use super::routes::{Grid, distances, route};

@@ -15,7 +15,7 @@ use crate::work;
 
 /// The elements of an array of two dimensions. A job reads them without the GIL, perhaps after its
 /// call has ended with an exception.
-struct View<T> {
+pub(crate) struct View<T> {
     elements: RawArrayView<T, Ix2>,
     _array: Py<PyArrayDyn<T>>,
 }
@@ -41,14 +41,14 @@ impl<T: Element> View<T> {
         }))
     }
 
-    fn view(&self) -> ArrayView2<'_, T> {
+    pub(crate) fn view(&self) -> ArrayView2<'_, T> {
         // SAFETY: the array has these elements, aligned, as NumPy said of it; it is kept.
         unsafe { self.elements.clone().deref_into_view() }
     }
 }
 
 /// Labels of any type that the library measures.
-enum Labels {
+pub(crate) enum Labels {
     U8(View<u8>),
     U16(View<u16>),
     U32(View<u32>),
@@ -58,7 +58,7 @@ enum Labels {
 }
 
 impl Labels {
-    fn of(array: &Bound<'_, PyUntypedArray>) -> PyResult<Self> {
+    pub(crate) fn of(array: &Bound<'_, PyUntypedArray>) -> PyResult<Self> {
         if let Some(view) = View::of(array)? {
             return Ok(Self::I32(view));
         }

@@ -6,6 +6,7 @@
 :func:`label`          connected components, as ``scipy.ndimage.label`` numbers them
 :func:`label_stats`    the same, with areas, boxes and centroids
 :func:`measure`        measures of labels, as ``skimage.measure.regionprops_table`` returns them
+:mod:`trazar.rle`      masks as run lengths, as ``pycocotools.mask`` makes them
 :func:`route`          trees that join pins on a grid of weighted edges
 :func:`distances`      the costs of cheapest paths on such a grid
 :func:`info`           versions and devices
@@ -25,7 +26,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from trazar import _trazar
+from trazar import _trazar, rle
 from trazar._contours import Contours
 from trazar._errors import DeviceError, Error, InputError, OutOfMemoryError
 from trazar._labels import label, label_batch, label_stats, label_stats_batch
@@ -82,6 +83,7 @@ __all__ = [
     "label_stats",
     "label_stats_batch",
     "measure",
+    "rle",
     "route",
     "trace",
     "trace_batch",

@@ -14,6 +14,7 @@
 //! strips of rows whose size depends on the image alone, and strips are joined in their order, so
 //! results are the same, bit for bit, on any number of threads.
 
+mod columns;
 mod fill;
 mod hull;
 mod intensities;
@@ -31,6 +32,7 @@ mod tests;
 
 use rayon::prelude::*;
 
+pub(crate) use columns::column_runs;
 pub use intensities::Intensity;
 pub use labels::Label;
 pub use properties::Property;
@@ -237,20 +239,23 @@ fn rows_per_strip(width: usize) -> usize {
     (1usize << 19).div_ceil(width).max(32)
 }
 
+/// Labels below this index a table, in an image of this number of pixels.
+fn slots_limit(pixels: usize) -> usize {
+    pixels.min(1 << 30)
+}
+
 /// Sums up the image, strip by strip on all threads.
 fn sum_up_all(work: Work<'_>, progress: &Progress<'_>) -> Result<Sums> {
     let (width, height) = (work.labels.width(), work.labels.height());
     let rows = rows_per_strip(width);
     let strips = height.div_ceil(rows);
-    // Labels up to some times the number of pixels index a table.
-    let limit = |pixels: usize| pixels.saturating_mul(4).min(1 << 31);
-    let new_slots = || Slots::new(limit(width.saturating_mul(rows)));
+    let new_slots = || Slots::new(slots_limit(width.saturating_mul(rows)));
     let strip = |strip: usize, slots: &mut Slots| {
         let first = strip * rows;
         sum_up(work, first, (first + rows).min(height), slots)
     };
     let mut all = Sums::default();
-    let mut slots = Slots::new(limit(width.saturating_mul(height)));
+    let mut slots = Slots::new(slots_limit(width.saturating_mul(height)));
     if strips > 1 {
         crate::threads::ensure();
     }

@@ -2,9 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::sums::Base;
 use crate::error::Result;
 use crate::memory::{reserve, reserve_in_map, zeroed_vec};
+
+/// What a slot holds: at least the label.
+pub(super) trait Labelled {
+    fn label(&self) -> i64;
+}
 
 /// The smallest table.
 const LEAST_LEN: usize = 1 << 12;
@@ -30,17 +34,17 @@ impl Slots {
         }
     }
 
-    /// Forgets all labels. `bases` is to be empty at the next call of [`get`](Self::get).
+    /// Forgets all labels. `all` is to be empty at the next call of [`get`](Self::get).
     pub(super) fn clear(&mut self) {
         self.map.clear();
     }
 
-    /// The slot of `label`, if it has one among `bases`.
+    /// The slot of `label`, if it has one among `all`, what there is at the slots.
     #[inline(always)]
-    pub(super) fn get(&self, label: i64, bases: &[Base]) -> Option<u32> {
+    pub(super) fn get(&self, label: i64, all: &[impl Labelled]) -> Option<u32> {
         if let Some(&slot) = self.table.get(label as usize) {
-            let base = bases.get(slot as usize)?;
-            return (base.label == label).then_some(slot);
+            let found = all.get(slot as usize)?;
+            return (found.label() == label).then_some(slot);
         }
         self.map.get(&label).copied()
     }

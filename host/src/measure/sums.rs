@@ -5,6 +5,8 @@
 
 use std::f64::consts::{FRAC_PI_4, SQRT_2};
 
+use super::slots::Labelled;
+
 /// A label's value, its number of pixels and its box, which every table needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Base {
@@ -46,6 +48,13 @@ impl Base {
 
     pub(super) fn width(&self) -> u64 {
         u64::from(self.max_column - self.min_column) + 1
+    }
+}
+
+impl Labelled for Base {
+    #[inline(always)]
+    fn label(&self) -> i64 {
+        self.label
     }
 }
 
