@@ -17,6 +17,14 @@ on the command line (8-bit, foreground above 127) are checked as well. For each 
 - Labels (.npy, .png) and statistics (.csv): NumPy and SciPy agree, for both connectivities.
 - Images: every input format and sample type of one picture gives the same contours.
 
+For each of some rasters of values, of several types, transforms and coordinate systems:
+
+- `trace` and `polygonize` to GeoJSON, and `polygonize` to FlatGeobuf: GDAL (pyogrio) reads them
+  with their CRS; polygons and values are those of GDAL's polygonize (`rasterio.features.shapes`),
+  as sets, with 4 and 8 neighbours; with 4, shapely finds them valid; areas are pixel counts.
+- GeoJSON lines, text sequence and SVG hold the same polygons; regions below `--min-area` are
+  missing; KLayout finds each value's pixels on the GDSII layer of the value.
+
 And for each of some random grids, from text and from NumPy arrays:
 
 - JSON: the wires are a tree over the cells that are listed, and it joins the pins; each connection
@@ -44,6 +52,9 @@ from pathlib import Path
 import cv2
 import klayout.db as kdb
 import numpy as np
+import pyogrio
+import rasterio
+import rasterio.features
 import scipy.ndimage
 import scipy.sparse
 import scipy.sparse.csgraph
@@ -136,13 +147,7 @@ def check_gds(trazar, source, mask, folder):
         expect(len(polygons) >= components, f"{len(polygons)} polygons, {components} components")
         region.merge()
         expect(region.area() == area, f"GDS area {region.area()} after merging, {area} pixels")
-        pixels = kdb.Region()
-        height = mask.shape[0]
-        for y, row in enumerate(mask):
-            edges = np.flatnonzero(np.diff(np.concatenate([[0], row.astype(np.int8), [0]])))
-            for x0, x1 in zip(edges[::2], edges[1::2]):
-                pixels.insert(kdb.Box(int(x0) * pixel, (height - y - 1) * pixel,
-                                      int(x1) * pixel, (height - y) * pixel))
+        pixels = pixel_region(mask, pixel)
         expect((pixels ^ region).is_empty(), "the GDS is another picture")
     return "divided" if divided else f"{len(polygons)} polygons"
 
@@ -315,6 +320,183 @@ def check_inputs(trazar, folder):
         expect(found["contours"] == expected, f"{path.name}: other contours")
         expect(found["hierarchy"] == hierarchy[0].tolist(), f"{path.name}: another hierarchy")
     return len(written)
+
+
+def rasters():
+    """(name, values, no-data value, transform, EPSG code) of rasters, from fixed seeds."""
+    rng = np.random.default_rng(22)
+    north_up = rasterio.Affine(30, 0, 500000, 0, -30, 4600000)
+    turned = rasterio.Affine(0.5, 0.25, -3, 0.125, 2, 7)
+
+    def smooth(width, height, classes):
+        coarse = cv2.GaussianBlur(rng.random((height // 5, width // 5)), (0, 0), 1)
+        values = cv2.resize(coarse, (width, height), interpolation=cv2.INTER_CUBIC)
+        return np.digitize(values, np.quantile(values, np.linspace(0, 1, classes + 1)[1:-1]))
+
+    yield "classes", smooth(300, 200, 9).astype(np.uint8), 2, north_up, 32633
+    yield "labels", smooth(129, 257, 40).astype(np.uint16) * 900, 0, north_up, 25832
+    yield "heights", smooth(70, 90, 7).astype(np.int16) - 3, -3, turned, 4326
+    yield "large", smooth(90, 70, 5).astype(np.int32) * 400_000_000 - 800_000_000, None, turned, None
+    real = np.round(smooth(80, 60, 6) * 0.1, 1).astype(np.float32)
+    real[5:9, 3:30] = np.nan
+    yield "floats", real, np.nan, north_up, 3857
+    noise = rng.integers(0, 3, (61, 67)).astype(np.uint8)
+    yield "noise", noise, None, None, None
+    yield "noise with no data", noise, 1, rasterio.Affine(1, 0, 0, 0, 1, 0), 3857
+    yield "one", np.array([[7]], np.uint8), None, north_up, 32633
+    yield "row", rng.integers(0, 2, (1, 99)).astype(np.uint8), None, north_up, 32633
+    yield "no data", np.full((3, 4), 5, np.uint8), 5, north_up, 32633
+
+
+def write_raster(path, values, no_data, transform, epsg):
+    height, width = values.shape
+    how = {} if min(width, height) < 64 else {
+        "tiled": True, "blockxsize": 32, "blockysize": 48, "compress": "deflate"}
+    with rasterio.open(path, "w", driver="GTiff", width=width, height=height, count=1,
+                       dtype=values.dtype, nodata=no_data, transform=transform,
+                       crs=None if epsg is None else f"EPSG:{epsg}", **how) as file:
+        file.write(values, 1)
+
+
+def polygon_set(polygons, dtype=np.float64):
+    """(value, polygon) pairs, comparable: values of the type, rings in a fixed order."""
+    return sorted((float(np.dtype(dtype).type(value)), shapely.to_wkb(shapely.normalize(polygon)))
+                  for value, polygon in polygons)
+
+
+def expected_polygons(values, mask, connectivity, transform):
+    """GDAL's polygons. Each of them is a region."""
+    shapes = rasterio.features.shapes(values, mask=mask, connectivity=connectivity,
+                                      transform=transform or rasterio.Affine.identity())
+    return [(value, shapely.geometry.shape(shape)) for shape, value in shapes]
+
+
+def read_polygons(path, epsg):
+    """The (value, polygon) pairs of a file, and its areas, as GDAL reads them."""
+    meta, _, geometry, columns = pyogrio.raw.read(path)
+    expect(meta["crs"] == (None if epsg is None else f"EPSG:{epsg}"), f"the CRS {meta['crs']}")
+    expect(list(meta["fields"]) == ["value", "region", "area"], f"columns {meta['fields']}")
+    value, region, area = columns
+    expect((np.sort(region) == np.arange(1, len(region) + 1)).all(), "the regions' numbers")
+    return list(zip(value, shapely.from_wkb(geometry))), area
+
+
+def feature_polygons(features):
+    return [(feature["properties"]["value"], shapely.geometry.shape(feature["geometry"]))
+            for feature in features]
+
+
+def check_regions(trazar, source, case, folder):
+    _, values, no_data, transform, epsg = case
+    write_raster(source, values, no_data, transform, epsg)
+    # Without a transform, coordinates are pixels, which are in no CRS.
+    if transform is None:
+        epsg = None
+    mask = np.ones(values.shape, bool)
+    if no_data is not None:
+        mask = ~np.isnan(values) if np.isnan(no_data) else values != no_data
+    pixel = 1 if transform is None else abs(transform.determinant)
+    path = {name: folder / f"out.{name}" for name in
+            ("geojson", "fgb", "geojsonl", "geojsons", "svg", "gds")}
+    for connectivity in (4, 8):
+        polygons = expected_polygons(values, mask, connectivity, transform)
+        expected = polygon_set(polygons)
+
+        def polygonize(name, *options):
+            run(trazar, "polygonize", source, "-o", path[name], "--connectivity", connectivity,
+                "--quiet", *options)
+
+        for name in ("geojson", "fgb"):
+            polygonize(name)
+            if not polygons:
+                continue
+            # A GeoJSON file without a CRS is in longitudes and latitudes.
+            found, area = read_polygons(path[name], 4326 if name == "geojson" and epsg is None
+                                        else epsg)
+            for (_, polygon), pixels in zip(found, area):
+                if connectivity == 4:
+                    expect(polygon.is_valid, f"{name}: an invalid polygon")
+                    expect(np.isclose(polygon.area, pixels * pixel, rtol=1e-9),
+                           f"{name}: the area of a polygon")
+                    expect(polygon.exterior.is_ccw, f"{name}: an exterior ring is clockwise")
+            expect(area.sum() == mask.sum(), f"{name}: {area.sum()} pixels of {mask.sum()}")
+            expect(polygon_set(found, values.dtype) == expected,
+                   f"{name}: other polygons, {connectivity}")
+        polygonize("geojsonl")
+        lines = path["geojsonl"].read_text().splitlines()
+        found = feature_polygons(map(json.loads, lines))
+        expect(polygon_set(found, values.dtype) == expected, "geojsonl: other polygons")
+        polygonize("geojsons")
+        records = path["geojsons"].read_text().split("\x1e")
+        expect(records[0] == "" and all(record[-1] == "\n" for record in records[1:]),
+               "geojsons: no text sequence")
+        found = feature_polygons(map(json.loads, records[1:]))
+        expect(polygon_set(found, values.dtype) == expected, "geojsons: other polygons")
+
+        polygonize("geojson", "--min-area", 9, "--coordinates", "pixels")
+        features = json.loads(path["geojson"].read_text())["features"]
+        in_pixels = expected_polygons(values, mask, connectivity, None)
+        large = polygon_set((value, polygon) for value, polygon in in_pixels
+                            if signed_area(polygon) >= 9)
+        expect(polygon_set(feature_polygons(features), values.dtype) == large, "other regions of 9 pixels")
+        polygonize("svg", "--min-area", 9)
+        paths = [node.attrib["d"] for node in ElementTree.parse(path["svg"]).iter()
+                 if node.tag.endswith("path")]
+        drawn = sorted(sorted(map(cycle, subpaths(data))) for data in paths)
+        rings = sorted(sorted(cycle(ring[:-1]) for ring in feature["geometry"]["coordinates"])
+                       for feature in features)
+        expect(drawn == rings, "SVG and GeoJSON differ")
+
+    if values.dtype == np.uint8:
+        run(trazar, "polygonize", source, "-o", path["gds"], "--quiet")
+        layout = kdb.Layout()
+        layout.read(str(path["gds"]))
+        found = {layout.get_info(layer).layer: kdb.Region(layout.top_cell().shapes(layer))
+                 for layer in layout.layer_indexes()}
+        expect(set(found) == set(values[mask].tolist()), f"GDS layers {sorted(found)}")
+        for value, region in found.items():
+            before = sum(polygon.area() for polygon in region.each())
+            pixels = pixel_region((values == value) & mask)
+            expect(before == pixels.area(), f"GDS: layer {value} overlaps itself")
+            expect((pixels ^ region).is_empty(), f"GDS: another layer {value}")
+    if values.dtype.kind in "ui":
+        # What `trace` finds are GDAL's polygons of foreground.
+        threshold = (int(values.min()) + int(values.max())) // 2
+        run(trazar, "trace", source, "-o", path["geojson"], "--threshold", threshold,
+            "--geometry", "edges", "--quiet")
+        found = [(1, shapely.geometry.shape(feature["geometry"]))
+                 for feature in json.loads(path["geojson"].read_text())["features"]]
+        above = ((values > threshold) & mask).astype(np.uint8)
+        expected = polygon_set(expected_polygons(above, above == 1, 4, transform))
+        expect(polygon_set(found, values.dtype) == expected, "trace: other polygons")
+    return len(polygons)
+
+
+def cycle(points):
+    """A ring from its least point, in the direction of its lesser neighbour."""
+    points = [tuple(map(int, point)) for point in points]
+    least = points.index(min(points))
+    onwards = points[least:] + points[:least]
+    return min(onwards, onwards[:1] + onwards[:0:-1])
+
+
+def signed_area(polygon):
+    """The area of a polygon that may touch itself."""
+    def area(ring):
+        x, y = np.asarray(ring.coords).T
+        return abs(np.sum(x[:-1] * y[1:] - x[1:] * y[:-1])) / 2
+    return area(polygon.exterior) - sum(map(area, polygon.interiors))
+
+
+def pixel_region(mask, side=1):
+    """The pixels of a mask, squares of this side, y up."""
+    pixels = kdb.Region()
+    for y, row in enumerate(mask):
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], row.astype(np.int8), [0]])))
+        for x0, x1 in zip(edges[::2], edges[1::2]):
+            pixels.insert(kdb.Box(int(x0) * side, (len(mask) - y - 1) * side,
+                                  int(x1) * side, (len(mask) - y) * side))
+    return pixels
 
 
 BLOCKED = 2**32 - 1
@@ -637,6 +819,54 @@ def plants():
     yield "labels", "components of the same", check_labels, mask, {".png": altered_picture(
         lambda picture: picture.__setitem__(picture.any(axis=2), (10, 20, 30)))}
 
+    classes = np.full((8, 9), 3, np.uint8)
+    classes[2:5, 2:5] = 1
+    classes[3, 3] = 3
+    classes[6:] = 0
+    north_up = rasterio.Affine(30, 0, 500000, 0, -30, 4600000)
+    raster = "planted", classes, 0, north_up, 32633
+
+    def regions(change, option="not --coordinates"):
+        return {".geojson": altered_json(change, option)}
+
+    def shifted(value):
+        ring = value["features"][0]["geometry"]["coordinates"][0]
+        value["features"][0]["geometry"]["coordinates"] = [[[x + 30, y] for x, y in ring]]
+
+    def renamed(value):
+        for feature in value["features"]:
+            feature["properties"]["values"] = feature["properties"].pop("value")
+
+    def properties(**fields):
+        return regions(features(lambda all: all[-1]["properties"].update(fields)))
+
+    yield "regions", "the CRS", check_regions, raster, regions(
+        lambda value: value["crs"]["properties"].update(name="urn:ogc:def:crs:EPSG::32634"))
+    yield "regions", "columns", check_regions, raster, regions(renamed)
+    yield "regions", "the regions' numbers", check_regions, raster, properties(region=99)
+    yield "regions", "geojson: an invalid", check_regions, raster, regions(
+        ring(lambda points: [points[i] for i in (0, 2, 1, 3, 0)]))
+    yield "regions", "geojson: the area", check_regions, raster, properties(area=2)
+    yield "regions", "geojson: an exterior", check_regions, raster, regions(
+        ring(lambda points: points[::-1]))
+    yield "regions", "geojson: 53 pixels of 54", check_regions, raster, regions(features(list.pop))
+    yield "regions", "geojson: other", check_regions, raster, properties(value=7)
+    for name in ("geojsonl", "geojsons"):
+        yield "regions", f"{name}: other", check_regions, raster, {
+            f".{name}": altered_text(r'"value":\d', '"value":7')}
+    yield "regions", "geojsons: no", check_regions, raster, {".geojsons": altered_text("\x1e", "")}
+    yield "regions", "other regions of 9", check_regions, raster, regions(
+        features(list.pop), "--min-area")
+    yield "regions", "SVG and GeoJSON", check_regions, raster, {
+        ".svg": altered_text(r'd="M\d', 'd="M7')}
+    yield "regions", "GDS layers", check_regions, raster, gds(
+        lambda layout, cell, _: cell.shapes(layout.layer(8, 0)).insert(kdb.Box(0, 0, 1, 1)))
+    yield "regions", "GDS: layer 3 overlaps", check_regions, raster, gds(
+        lambda layout, cell, _: cell.shapes(layout.layer(3, 0)).insert(kdb.Box(0, 7, 1, 8)))
+    yield "regions", "GDS: another layer", check_regions, raster, gds(
+        lambda layout, cell, _: cell.shapes(layout.layer(1, 0)).transform(kdb.Trans(1, 0)))
+    yield "regions", "trace: other", check_regions, raster, regions(shifted, "--threshold")
+
     def moved(value):
         value["contours"][0][0][0] += 1
 
@@ -725,6 +955,8 @@ def check_plants(trazar, folder):
                 check(trazar, folder, [case])
             elif check is check_inputs:
                 check(trazar, folder)
+            elif check is check_regions:
+                check(trazar, folder / "planted.tif", case, folder)
             else:
                 cv2.imwrite(str(source), case.astype(np.uint8) * 255)
                 check(trazar, source, case, folder)
@@ -758,6 +990,10 @@ def main():
             print(f"{name}: {check_inputs(trazar, folder)} files agree", flush=True)
             name = "routes"
             check_routes(trazar, folder, grids())
+            for case in rasters():
+                name = case[0]
+                count = check_regions(trazar, folder / "raster.tif", case, folder)
+                print(f"{name}: {case[1].dtype}, {count} regions", flush=True)
             sources = list(images())
             sources += [(Path(path).name, cv2.imread(path, cv2.IMREAD_GRAYSCALE) > 127)
                         for path in sys.argv[2:]]

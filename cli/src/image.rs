@@ -1,12 +1,13 @@
 //! Reading the image that the command line names.
 
 use serde_json::json;
-use trazar::formats::{Note, ReadImage, ReadOptions, SampleKind, read_image};
+use trazar::formats::{GeoReference, Note, ReadImage, ReadOptions, SampleKind, read_image};
 
-use crate::args::{InputArgs, RunArgs};
+use crate::args::{InputArgs, RunArgs, no_data_option};
 use crate::facts::Facts;
 use crate::failure::Failure;
 use crate::paths::source;
+use crate::place;
 use crate::printable::number;
 use crate::progress::Progress;
 use crate::stderr;
@@ -16,6 +17,7 @@ pub(crate) fn options(input: &InputArgs) -> ReadOptions {
     ReadOptions::default()
         .threshold(input.threshold)
         .invert(input.invert)
+        .no_data(no_data_option(input.nodata))
 }
 
 /// Reads the image, and warns of a threshold that leaves no foreground.
@@ -43,16 +45,25 @@ pub(crate) fn warn_of_threshold(only_below: bool, threshold: f64, run: &RunArgs)
 }
 
 /// The image, for the summary.
-pub(crate) fn facts(input: &InputArgs, read: &ReadImage) -> Facts {
+pub(crate) fn facts(input: &InputArgs, read: &ReadImage, placed: Option<&GeoReference>) -> Facts {
     let described = Described {
         width: read.image.width(),
         height: read.image.height(),
         kind: read.kind,
         threshold: read.threshold,
         foreground: read.image.count_foreground(),
-        notes: read.notes.clone(),
+        notes: notes(&read.notes, placed),
     };
     described.facts(input)
+}
+
+/// What is said of the file's other contents, with results in the coordinates of `placed`.
+pub(crate) fn notes(of_file: &[Note], placed: Option<&GeoReference>) -> Vec<String> {
+    let mut notes = of_file.iter().map(ToString::to_string).collect();
+    if let Some(placed) = placed {
+        place::correct_notes(&mut notes, of_file, placed);
+    }
+    notes
 }
 
 /// The summary's data about an image.
@@ -63,7 +74,7 @@ pub(crate) struct Described {
     pub(crate) threshold: f64,
     /// The number of foreground pixels.
     pub(crate) foreground: u64,
-    pub(crate) notes: Vec<Note>,
+    pub(crate) notes: Vec<String>,
 }
 
 impl Described {
@@ -71,7 +82,6 @@ impl Described {
         let pixels = u64::from(self.width) * u64::from(self.height);
         let share = 100.0 * self.foreground as f64 / pixels as f64;
         let name = input.image.display();
-        let notes: Vec<String> = self.notes.iter().map(ToString::to_string).collect();
         Facts {
             text: format!(
                 "{name}: {} × {} pixels, {}, {share:.1} % foreground",
@@ -86,7 +96,7 @@ impl Described {
                 "samples": self.kind.name(),
                 "threshold": self.threshold,
                 "foreground": self.foreground,
-                "notes": notes,
+                "notes": self.notes,
             }),
         }
     }

@@ -114,7 +114,7 @@ impl Steps for Label<'_> {
     }
 
     fn input_facts(&self, input: &ReadImage) -> Facts {
-        image::facts(&self.args.input, input)
+        image::facts(&self.args.input, input, None)
     }
 
     fn found_facts(&self, labels: &Labels) -> Facts {

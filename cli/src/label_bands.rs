@@ -130,7 +130,7 @@ fn described(labeller: &BandLabels<Timed>) -> Described {
         kind: bands.kind(),
         threshold: bands.threshold(),
         foreground: labeller.foreground(),
-        notes: bands.notes().to_vec(),
+        notes: image::notes(bands.notes(), None),
     }
 }
 

@@ -18,6 +18,8 @@ mod label_bands;
 mod man;
 mod output;
 mod paths;
+mod place;
+mod polygonize;
 mod printable;
 mod progress;
 mod repeat;
@@ -38,6 +40,7 @@ use std::ffi::OsString;
 use args::Command;
 use failure::Failure;
 use label::Label;
+use polygonize::Polygonize;
 use route::RouteNets;
 use trace::Trace;
 use trace_bands::TraceBands;
@@ -70,6 +73,7 @@ fn run_command(args: &[OsString]) -> Result<(), Failure> {
             None => run_job::run(&Trace::new(&args)?),
         },
         Command::Label(args) => Label::new(&args)?.run(),
+        Command::Polygonize(args) => run_job::run(&Polygonize::new(&args)?),
         Command::Route(args) => run_job::run(&RouteNets::new(&args)?),
         Command::Generate(args) => generate::run(&args),
         Command::Info(args) => info::run(&args),

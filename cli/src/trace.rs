@@ -4,17 +4,18 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use serde_json::json;
-use trazar::formats::{self, GdsOptions, ReadImage};
+use trazar::formats::{self, GdsOptions, GeoReference, ReadImage};
 use trazar::trace::ContourSource;
 use trazar::{Backend, BorderKind, Contours, Engine, Job, TraceAlgorithm, TraceOptions};
 
-use crate::args::{ContourFormat, Geometry, Retrieval, RunArgs, TraceArgs};
+use crate::args::{ContourFormat, Coordinates, Geometry, Retrieval, RunArgs, TraceArgs};
 use crate::facts::{Facts, count};
 use crate::failure::Failure;
 use crate::gds::gds_options;
 use crate::image;
 use crate::output;
 use crate::paths::check_distinct;
+use crate::place;
 use crate::run_job::Steps;
 
 /// The job, its options checked.
@@ -25,7 +26,26 @@ pub(crate) struct Trace<'a> {
     pub(crate) gds: GdsOptions,
 }
 
+/// The image, and where results are; `None` for pixels.
+pub(crate) struct Input {
+    read: ReadImage,
+    placed: Option<GeoReference>,
+}
+
 impl<'a> Trace<'a> {
+    /// Where results are, if their format has such coordinates.
+    pub(crate) fn placed(
+        &self,
+        read: impl FnOnce() -> trazar::Result<Option<GeoReference>>,
+    ) -> Result<Option<GeoReference>, Failure> {
+        match self.format {
+            Some(ContourFormat::Geojson) => {
+                place::placed(&self.args.input.image, self.args.coordinates, read)
+            }
+            _ => Ok(None),
+        }
+    }
+
     pub(crate) fn new(args: &'a TraceArgs) -> Result<Self, Failure> {
         let format = output::format(args.output.as_deref(), args.format)?;
         check(args, format)?;
@@ -54,12 +74,16 @@ impl<'a> Trace<'a> {
         &self,
         format: ContourFormat,
         contours: &impl ContourSource,
+        placed: Option<&GeoReference>,
         out: &mut dyn Write,
     ) -> trazar::Result<()> {
         match format {
             ContourFormat::Json => formats::write_json(contours, out),
             ContourFormat::Svg => formats::write_svg(contours, out),
-            ContourFormat::Geojson => formats::write_geojson(contours, out),
+            ContourFormat::Geojson => match placed {
+                Some(placed) => formats::write_geojson_in(contours, placed, out),
+                None => formats::write_geojson(contours, out),
+            },
             ContourFormat::Gds => formats::write_gds(contours, &self.gds, out),
             ContourFormat::Png => {
                 Err(io::Error::other("the picture to draw over was not kept").into())
@@ -70,7 +94,7 @@ impl<'a> Trace<'a> {
 
 impl Steps for Trace<'_> {
     const NAME: &'static str = "trace";
-    type Input = ReadImage;
+    type Input = Input;
     type Found = Contours;
     type Output = ContourFormat;
 
@@ -82,14 +106,15 @@ impl Steps for Trace<'_> {
         self.options.algorithm.map(TraceAlgorithm::backends)
     }
 
-    fn read(&self) -> Result<ReadImage, Failure> {
+    fn read(&self) -> Result<Input, Failure> {
         let keep_grey = self.format == Some(ContourFormat::Png);
         let read = image::read(&self.args.input, &self.args.run, keep_grey)?;
         if self.format == Some(ContourFormat::Gds) {
             self.gds
                 .check_fits(read.image.width(), read.image.height())?;
         }
-        Ok(read)
+        let placed = self.placed(|| read.georeference())?;
+        Ok(Input { read, placed })
     }
 
     fn input_path(&self) -> &Path {
@@ -101,24 +126,24 @@ impl Steps for Trace<'_> {
         output.into_iter().collect()
     }
 
-    fn size(&self, input: &ReadImage) -> Job {
-        Job::trace(&input.image)
+    fn size(&self, input: &Input) -> Job {
+        Job::trace(&input.read.image)
     }
 
-    fn work(&self, engine: &Engine, input: &ReadImage) -> trazar::Result<Contours> {
-        engine.trace(&input.image, &self.options)
+    fn work(&self, engine: &Engine, input: &Input) -> trazar::Result<Contours> {
+        engine.trace(&input.read.image, &self.options)
     }
 
     fn write(
         &self,
         format: ContourFormat,
-        input: &mut ReadImage,
+        input: &mut Input,
         contours: &Contours,
         out: &mut dyn Write,
     ) -> trazar::Result<()> {
-        match (format, input.grey.take()) {
+        match (format, input.read.grey.take()) {
             (ContourFormat::Png, Some(grey)) => formats::write_overlay(contours, grey, out),
-            _ => self.write_contours(format, contours, out),
+            _ => self.write_contours(format, contours, input.placed.as_ref(), out),
         }
     }
 
@@ -126,8 +151,8 @@ impl Steps for Trace<'_> {
         engine.trace_algorithm(&self.options).name()
     }
 
-    fn input_facts(&self, input: &ReadImage) -> Facts {
-        image::facts(&self.args.input, input)
+    fn input_facts(&self, input: &Input) -> Facts {
+        image::facts(&self.args.input, &input.read, input.placed.as_ref())
     }
 
     fn found_facts(&self, contours: &Contours) -> Facts {
@@ -163,6 +188,13 @@ fn check(args: &TraceArgs, format: Option<ContourFormat>) -> Result<(), Failure>
         &[("IMAGE", Some(&args.input.image))],
         &[("-o", args.output.as_deref())],
     )?;
+    if args.coordinates == Some(Coordinates::World)
+        && format.is_some_and(|format| format != ContourFormat::Geojson)
+    {
+        return Err(Failure::usage(
+            "only GeoJSON has coordinates of a CRS: use --coordinates world with .geojson",
+        ));
+    }
     if format == Some(ContourFormat::Gds) {
         if args.geometry == Some(Geometry::Centers) {
             return Err(Failure::usage(

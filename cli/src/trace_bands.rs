@@ -5,7 +5,7 @@ use std::env;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use trazar::formats::{ImageBands, Output};
+use trazar::formats::{GeoReference, ImageBands, Output};
 use trazar::trace::{BandTracer, ContourSource, StoredContours};
 use trazar::{Backend, Engine, Job, TraceAlgorithm};
 
@@ -30,6 +30,8 @@ pub(crate) struct TraceBands<'a> {
 /// The image; at first only its header is read.
 pub(crate) struct Bands {
     file: RefCell<ImageBands>,
+    /// Where results are; `None` for pixels.
+    placed: Option<GeoReference>,
     /// The number of foreground pixels, once all is read.
     foreground: Cell<u64>,
 }
@@ -96,7 +98,9 @@ impl Steps for TraceBands<'_> {
         // Too little memory is reported before anything is read.
         self.rows(&file, u32::from(self.is_on_gpu()))
             .map_err(|error| Failure::about(&input.image, error))?;
+        let placed = self.trace.placed(|| file.georeference())?;
         Ok(Bands {
+            placed,
             file: RefCell::new(file),
             foreground: Cell::new(0),
         })
@@ -151,11 +155,13 @@ impl Steps for TraceBands<'_> {
     fn write(
         &self,
         format: ContourFormat,
-        _: &mut Bands,
+        input: &mut Bands,
         found: &FoundContours,
         out: &mut dyn Write,
     ) -> trazar::Result<()> {
-        self.trace.write_contours(format, &found.contours, out)
+        let placed = input.placed.as_ref();
+        self.trace
+            .write_contours(format, &found.contours, placed, out)
     }
 
     fn algorithm(&self, _: &Engine) -> &'static str {
@@ -170,7 +176,7 @@ impl Steps for TraceBands<'_> {
             kind: file.kind(),
             threshold: file.threshold(),
             foreground: input.foreground.get(),
-            notes: file.notes().to_vec(),
+            notes: image::notes(file.notes(), input.placed.as_ref()),
         };
         described.facts(&self.trace.args.input)
     }

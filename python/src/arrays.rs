@@ -86,8 +86,7 @@ pub(crate) fn contour_views<'py>(
     offsets: &[usize],
 ) -> PyResult<Bound<'py, PyTuple>> {
     let py = coordinates.py();
-    let dtype = numpy::dtype::<i32>(py);
-    let (start, len) = (coordinates.data(), coordinates.len()?);
+    let len = coordinates.len()?;
     let mut views = Vec::new();
     let count = offsets.len().saturating_sub(1);
     reserve(&mut views, count, "the arrays of contours").map_err(errors::from_library)?;
@@ -98,30 +97,59 @@ pub(crate) fn contour_views<'py>(
         let [begin, end] = [range[0], range[1]];
         assert!(begin <= end && 2 * end <= len);
         let mut shape: [npy_intp; 3] = [(end - begin) as npy_intp, 1, 2];
-        // SAFETY: the elements from `2 * begin` to before `2 * end` are in `coordinates`, which
-        // each view keeps as its base. NumPy takes over the references to the type and to the base.
-        let view = unsafe {
-            let view = PY_ARRAY_API.PyArray_NewFromDescr(
-                py,
-                npyffi::get_type_object(py, npyffi::NpyTypes::PyArray_Type),
-                dtype.clone().into_ptr().cast(),
-                shape.len() as c_int,
-                shape.as_mut_ptr(),
-                std::ptr::null_mut(),
-                start.add(2 * begin).cast(),
-                NPY_ARRAY_WRITEABLE,
-                std::ptr::null_mut(),
-            );
-            let view = Bound::from_owned_ptr_or_err(py, view)?;
-            let base = coordinates.clone().into_ptr();
-            if PY_ARRAY_API.PyArray_SetBaseObject(py, view.as_ptr().cast(), base) != 0 {
-                return Err(PyErr::fetch(py));
-            }
-            view
-        };
+        // SAFETY: the elements from `2 * begin` to before `2 * end` are in `coordinates`, an array
+        // of its own memory.
+        let view = unsafe { view(coordinates, 2 * begin, &mut shape)? };
         views.push(view);
     }
     tuple(py, views)
+}
+
+/// A writable view of the rows from `begin` to before `end` of an array of shape (1, n, 4), of
+/// shape (1, end - begin, 4).
+pub(crate) fn hierarchy_view<'py>(
+    rows: &Bound<'py, PyArray<i32, numpy::ndarray::Ix3>>,
+    begin: usize,
+    end: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let mut shape: [npy_intp; 3] = [1, (end - begin) as npy_intp, 4];
+    assert!(begin <= end && 4 * end <= rows.len()?);
+    // SAFETY: the elements from `4 * begin` to before `4 * end` are in `rows`, whose rows are one
+    // after the other.
+    unsafe { view(rows, 4 * begin, &mut shape) }
+}
+
+/// A writable array of this shape of an array's elements from `begin` on, in C's order. It keeps
+/// the array as its base.
+///
+/// # Safety
+/// The array has these elements, one after the other.
+unsafe fn view<'py, D: Dimension>(
+    array: &Bound<'py, PyArray<i32, D>>,
+    begin: usize,
+    shape: &mut [npy_intp],
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = array.py();
+    // SAFETY: the caller's promise. NumPy takes over the references to the type and to the base.
+    unsafe {
+        let view = PY_ARRAY_API.PyArray_NewFromDescr(
+            py,
+            npyffi::get_type_object(py, npyffi::NpyTypes::PyArray_Type),
+            numpy::dtype::<i32>(py).into_ptr().cast(),
+            shape.len() as c_int,
+            shape.as_mut_ptr(),
+            std::ptr::null_mut(),
+            array.data().add(begin).cast(),
+            NPY_ARRAY_WRITEABLE,
+            std::ptr::null_mut(),
+        );
+        let view = Bound::from_owned_ptr_or_err(py, view)?;
+        let base = array.clone().into_ptr();
+        if PY_ARRAY_API.PyArray_SetBaseObject(py, view.as_ptr().cast(), base) != 0 {
+            return Err(PyErr::fetch(py));
+        }
+        Ok(view)
+    }
 }
 
 /// A tuple of `items`. PyO3's own function panics when out of memory.

@@ -8,6 +8,7 @@
 //! | `engine.rs` | the device that a call runs on |
 //! | `work.rs` | runs a job without the GIL, and ends it at Ctrl-C |
 //! | `contours.rs`, `labels.rs`, `measure.rs`, `rle.rs`, `routes.rs` | the jobs |
+//! | `regions.rs` | the jobs on arrays of values |
 //! | `parts.rs` | the jobs on bands of an image, for `trazar.dask` |
 //! | `device/` | the same on arrays in a GPU's memory |
 //! | `errors.rs` | the library's errors as Python's exceptions |
@@ -34,6 +35,7 @@ mod info;
 mod labels;
 mod measure;
 mod parts;
+mod regions;
 mod rle;
 mod routes;
 mod work;
@@ -62,6 +64,10 @@ mod _trazar {
     #[pymodule_export]
     use super::parts::{
         BandNumbers, ContourPart, LabelPart, Mask, Measures, label_part, pack, trace_part,
+    };
+    #[pymodule_export]
+    use super::regions::{
+        find_contours_by_label, label_values, region_dicts, region_wkb, trace_regions,
     };
     #[pymodule_export]
     use super::rle::{

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::numbers::{bytes, finite};
+use super::place::{NoDataArg, no_data};
 
 /// What to read.
 #[derive(Debug, clap::Args)]
@@ -21,6 +22,11 @@ pub(crate) struct InputArgs {
     /// Swap foreground and background
     #[arg(long)]
     pub(crate) invert: bool,
+
+    /// Pixels with value V have no data and are background, whatever --invert says; nan stands for
+    /// NaN, and none for no value [default: the file's no-data value]
+    #[arg(long, value_name = "V", value_parser = no_data, allow_negative_numbers = true)]
+    pub(crate) nodata: Option<NoDataArg>,
 
     /// Work on the image in bands of rows, with at most about SIZE of memory (512MiB, 2GiB, ...),
     /// for images larger than the memory

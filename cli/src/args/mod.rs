@@ -4,6 +4,8 @@ mod generate;
 mod input;
 mod label;
 mod numbers;
+mod place;
+mod polygonize;
 mod route;
 mod run;
 mod trace;
@@ -16,6 +18,8 @@ use clap::{Parser, Subcommand};
 pub(crate) use generate::{Generate, GenerateArgs, ImageFormat, MaskArgs, NetArgs};
 pub(crate) use input::InputArgs;
 pub(crate) use label::{LabelArgs, LabelFormat};
+pub(crate) use place::{Coordinates, NoDataArg, no_data_option};
+pub(crate) use polygonize::{PolygonizeArgs, RegionFormat};
 pub(crate) use route::{NetInputArgs, RouteArgs, RouteFormat};
 pub(crate) use run::{Device, RunArgs};
 pub(crate) use trace::{ContourFormat, GdsArgs, Geometry, Retrieval, TraceArgs};
@@ -45,6 +49,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     Trace(TraceArgs),
     Label(LabelArgs),
+    Polygonize(PolygonizeArgs),
     Route(RouteArgs),
     Generate(GenerateArgs),
     Info(InfoArgs),

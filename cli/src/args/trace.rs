@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use super::numbers::finite;
+use super::place::Coordinates;
 use super::values::values;
 use super::{InputArgs, RunArgs};
 
@@ -46,6 +47,11 @@ pub(crate) struct TraceArgs {
     /// [default: centers; edges for GDSII]
     #[arg(long, value_name = "G")]
     pub(crate) geometry: Option<Geometry>,
+
+    /// The coordinates of GeoJSON; other formats are in pixels [default: world, if the file is a
+    /// GeoTIFF with a transform]
+    #[arg(long, value_name = "C")]
+    pub(crate) coordinates: Option<Coordinates>,
 
     /// How to trace; all algorithms give the same result
     #[arg(long, value_name = "NAME")]
@@ -132,7 +138,7 @@ pub(crate) enum ContourFormat {
     Json,
     /// A picture to zoom into
     Svg,
-    /// Polygons with holes, in pixel coordinates
+    /// Polygons with holes
     Geojson,
     /// A layout, GDSII
     Gds,

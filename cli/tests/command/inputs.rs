@@ -719,9 +719,10 @@ fn what_is_left_out_of_a_tiff_is_said() {
         .filter_map(|line| line.strip_prefix("note: "))
         .collect();
     assert_eq!(notes.len(), 3, "{said}");
-    for (note, word) in notes
-        .iter()
-        .zip(["transform is", "value -9999 is", "2 more pages"])
+    for (note, word) in
+        notes
+            .iter()
+            .zip(["transform is", "value -9999 are left out", "2 more pages"])
     {
         assert!(note.contains(word), "{note}");
     }

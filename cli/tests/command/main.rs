@@ -11,6 +11,7 @@ mod generate;
 mod inputs;
 mod manual;
 mod outputs;
+mod polygonize;
 mod results;
 mod route;
 #[cfg(unix)]

@@ -1,11 +1,12 @@
 //! Regions of equal value.
 
 use super::Engine;
+use crate::backend::Backend;
 use crate::error::{Result, Unavailable};
 use crate::image::{PixelValue, ValueImage};
 use crate::label::{Connectivity, Labels};
 use crate::regions::{RegionOptions, Regions, ValueContours};
-use crate::trace::TraceOptions;
+use crate::trace::{TraceAlgorithm, TraceOptions};
 
 impl Engine {
     /// Traces the regions of `image` along the pixels' edges, with their holes.
@@ -40,6 +41,13 @@ impl Engine {
     ) -> Result<ValueContours<T>> {
         options.validate()?;
         self.check_does_values("contours of values")?;
+        let algorithm = options.algorithm_on(Backend::Cpu);
+        if algorithm != TraceAlgorithm::Fragments {
+            return Err(Unavailable::ValueAlgorithm {
+                algorithm: algorithm.name(),
+            }
+            .into());
+        }
         crate::trace::cpu::values::trace_values(image, options, &self.progress())
     }
 

@@ -92,6 +92,14 @@ pub enum Unavailable {
         backend: Backend,
     },
 
+    /// An algorithm for bits, requested for values.
+    #[error("the borders of values are traced by the algorithm `fragments`, not by `{algorithm}`")]
+    #[non_exhaustive]
+    ValueAlgorithm {
+        /// The algorithm's name.
+        algorithm: &'static str,
+    },
+
     /// A result that an [`Engine`](crate::Engine) computes on the processor, requested from a
     /// device.
     #[error("{what} are made on the processor: {instead}, or with an engine")]

@@ -3,11 +3,16 @@
 //! | direction | format | function |
 //! |---|---|---|
 //! | in | PNG, PBM/PGM/PPM/PAM, BMP, TIFF, `.npy` | [`read_image`]; band by band, [`ImageBands`] |
+//! | in, values | TIFF, PNG, PGM, `.npy` | [`read_raster`]; band by band, [`RasterBands`] |
 //! | out, contours | JSON | [`write_json`] |
 //! | | SVG | [`write_svg`] |
-//! | | GeoJSON | [`write_geojson`], [`write_geojson_lines`] |
+//! | | GeoJSON | [`write_geojson`], [`write_geojson_in`], [`write_geojson_lines`] |
 //! | | GDSII | [`write_gds`] |
 //! | | PNG, drawn over the image | [`write_overlay`] |
+//! | out, regions | GeoJSON | [`write_regions_geojson`], [`write_regions_geojson_lines`], [`write_regions_geojson_sequence`] |
+//! | | FlatGeobuf | [`write_regions_flatgeobuf`] |
+//! | | GDSII, one layer per value | [`write_regions_gds`] |
+//! | | SVG | [`write_regions_svg`] |
 //! | out, labels | `.npy` | [`write_labels_npy`] |
 //! | | PNG, one colour per component | [`write_labels_png`] |
 //! | | CSV, statistics | [`write_statistics`] |
@@ -34,14 +39,17 @@
 // needs a line in the table above, and a name in the command's `args.rs`.
 
 mod canvas;
+mod colour;
 mod contours;
 mod image;
 mod labels;
 mod npy;
 mod output;
 mod panics;
+mod placement;
 mod png_writer;
 mod progress;
+mod regions;
 mod route;
 mod scale;
 mod source;
@@ -52,10 +60,12 @@ mod test_file;
 mod text;
 
 pub use self::contours::{
-    GdsOptions, write_gds, write_geojson, write_geojson_lines, write_json, write_overlay, write_svg,
+    GdsOptions, write_gds, write_geojson, write_geojson_in, write_geojson_lines, write_json,
+    write_overlay, write_svg,
 };
 pub use self::image::{
-    GreyImage, ImageBands, Note, ReadImage, ReadOptions, SampleKind, read_image, write_image_npy,
+    Affine, Crs, GeoReference, GreyImage, ImageBands, NoData, Note, Raster, RasterBands,
+    RasterValues, ReadImage, ReadOptions, SampleKind, read_image, read_raster, write_image_npy,
     write_image_pbm, write_image_png,
 };
 pub use self::labels::{
@@ -64,6 +74,11 @@ pub use self::labels::{
 };
 pub use self::output::Output;
 pub use self::progress::report_reading;
+pub use self::regions::{
+    FileValue, RegionSource, RegionWriteOptions, write_regions_flatgeobuf, write_regions_gds,
+    write_regions_geojson, write_regions_geojson_lines, write_regions_geojson_sequence,
+    write_regions_svg,
+};
 pub use self::route::{
     read_case, read_pins, read_weights, write_case, write_route_json, write_route_png,
     write_route_svg, write_route_text,

@@ -39,6 +39,21 @@ impl<W: Write> Text<W> {
         self
     }
 
+    /// Puts a finite number, in as few digits as tell it apart from others of its type.
+    pub(super) fn float(&mut self, value: f64) -> &mut Self {
+        // Whole numbers that a double holds exactly.
+        if value.fract() == 0.0 && value.abs() < 9e15 {
+            return self.integer(value as i64).put(".0");
+        }
+        self.display(format_args!("{value:?}"))
+    }
+
+    pub(super) fn display(&mut self, text: std::fmt::Arguments<'_>) -> &mut Self {
+        // Writing to memory cannot fail.
+        let _ = self.buffer.write_fmt(text);
+        self
+    }
+
     /// Writes the collected text once it fills a portion. Call it once per few dozen bytes.
     pub(super) fn write_full(&mut self) -> Result<()> {
         if self.buffer.len() >= PORTION {

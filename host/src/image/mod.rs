@@ -1,5 +1,6 @@
 //! [`BinaryImage`]: one bit per pixel.
 
+pub(crate) mod compare;
 #[cfg(any(feature = "image", feature = "ndarray"))]
 mod convert;
 pub(crate) mod gpu;
@@ -7,7 +8,6 @@ mod samples;
 pub(crate) mod values;
 
 pub use samples::Samples;
-pub(crate) use samples::gather;
 pub use values::{PixelValue, ValueImage};
 
 use crate::error::{Error, OptionProblem, Result};
@@ -400,8 +400,10 @@ samples! {
     bool, false, |_| false;
     u8, false, |_| false;
     u16, false, |_| false;
+    u32, false, |_| false;
     i16, false, |_| false;
     i32, false, |_| false;
+    i64, false, |_| false;
     f32, true, f32::is_nan;
     f64, true, f64::is_nan;
 }

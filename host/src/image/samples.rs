@@ -267,7 +267,7 @@ pub(super) fn pack_word<T: Sample>(values: &[T], threshold: T) -> (u64, bool) {
 }
 
 /// The lowest bits of 64 bytes as a word.
-pub(crate) fn gather(bytes: &[u8; WORD_BITS]) -> u64 {
+pub(super) fn gather(bytes: &[u8; WORD_BITS]) -> u64 {
     // One multiplication turns each eight bytes into eight bits: byte i, at bit 8 i, times
     // 2^(56 - 7 i) lands on bit 56 + i, and no two products overlap.
     const GATHER: u64 = 0x0102_0408_1020_4080;

@@ -1,7 +1,7 @@
 //! Which neighbours are equal, as one bit per pixel: all that runs, perimeters and Euler numbers
 //! need to know of the labels.
 
-use crate::image::{WORD_BITS, gather};
+use crate::image::compare::equal_words;
 
 /// The equalities of the pixels of a row with their neighbours to the right and below. A neighbour
 /// outside the image is not equal.
@@ -68,14 +68,14 @@ pub(super) fn compare_right<T: Copy + PartialEq>(row: &[T], plane: &mut [u64]) {
         // SAFETY: the processor has the feature, as just asked.
         return unsafe { compare_right_avx2(row, plane) };
     }
-    equal_bits(&row[..row.len() - 1], &row[1..], plane);
+    equal_words(&row[..row.len() - 1], &row[1..], plane);
 }
 
 /// As [`compare_right`], with wider vectors.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn compare_right_avx2<T: Copy + PartialEq>(row: &[T], plane: &mut [u64]) {
-    equal_bits(&row[..row.len() - 1], &row[1..], plane);
+    equal_words(&row[..row.len() - 1], &row[1..], plane);
 }
 
 /// Compares `row` with the row below it.
@@ -98,37 +98,14 @@ fn compare_below_avx2<T: Copy + PartialEq>(row: &[T], next: &[T], planes: &mut P
 #[inline(always)]
 fn compare_below_anywhere<T: Copy + PartialEq>(row: &[T], next: &[T], planes: &mut Planes) {
     let last = row.len() - 1;
-    equal_bits(row, next, &mut planes.below);
-    equal_bits(&row[..last], &next[1..], &mut planes.below_right);
+    equal_words(row, next, &mut planes.below);
+    equal_words(&row[..last], &next[1..], &mut planes.below_right);
     // Of each pixel but the first, with the place of its left neighbour.
-    equal_bits(&row[1..], &next[..last], &mut planes.below_left);
+    equal_words(&row[1..], &next[..last], &mut planes.below_left);
     let mut carried = 0;
     for word in &mut planes.below_left {
         let next = *word >> 63;
         *word = *word << 1 | carried;
         carried = next;
-    }
-}
-
-/// Sets bit `i` of `plane` if the values at `i` are equal, and clears all further bits.
-#[inline(always)]
-fn equal_bits<T: Copy + PartialEq>(a: &[T], b: &[T], plane: &mut [u64]) {
-    let (a_words, a_rest) = a.as_chunks::<WORD_BITS>();
-    let (b_words, b_rest) = b.as_chunks::<WORD_BITS>();
-    let mut words = plane.iter_mut();
-    for ((a, b), word) in a_words.iter().zip(b_words).zip(&mut words) {
-        let mut bytes = [0u8; WORD_BITS];
-        for ((byte, a), b) in bytes.iter_mut().zip(a).zip(b) {
-            *byte = u8::from(a == b);
-        }
-        *word = gather(&bytes);
-    }
-    let mut bytes = [0u8; WORD_BITS];
-    for ((byte, a), b) in bytes.iter_mut().zip(a_rest).zip(b_rest) {
-        *byte = u8::from(a == b);
-    }
-    let mut rest = gather(&bytes);
-    for word in words {
-        *word = std::mem::take(&mut rest);
     }
 }

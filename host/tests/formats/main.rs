@@ -4,5 +4,8 @@
 
 mod bands;
 mod contours_in_bands;
+mod georeference;
+mod raster;
+mod regions;
 mod tiff;
 mod tiffs;

@@ -8,14 +8,14 @@ use crate::trace::ContourSource;
 
 /// Memory for the points of one component at a time, reused for the next.
 #[derive(Default)]
-pub(super) struct Component {
+pub(in crate::formats) struct Component {
     indices: Vec<usize>,
     rooms: Vec<Vec<IVec2>>,
 }
 
 impl Component {
     /// The points of contour `outer`, and those of the contours directly inside.
-    pub(super) fn rings<'a, C: ContourSource>(
+    pub(in crate::formats) fn rings<'a, C: ContourSource>(
         &'a mut self,
         contours: &'a C,
         outer: usize,

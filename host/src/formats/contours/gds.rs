@@ -184,30 +184,16 @@ pub fn write_gds(
 ) -> Result<()> {
     options.validate()?;
     check(contours, options)?;
-    let mut stream = Stream(BufWriter::with_capacity(1 << 16, out));
-    stream.start(options)?;
-    let scale = options.pixel_size as i32;
-    let height = contours.height() as i32;
-    let limit = usize::from(options.max_vertices);
+    let mut stream = Stream::start(out, contours.height(), options)?;
     let mut component = Component::default();
     for outer in 0..contours.len() {
         if contours.kinds()[outer] != BorderKind::Outer {
             continue;
         }
         let rings = component.rings(contours, outer)?;
-        if let [ring] = rings[..]
-            && ring.len() <= limit
-        {
-            stream.boundary(ring, scale, height, options)?;
-            continue;
-        }
-        for piece in Pieces::new(rings, limit)? {
-            stream.boundary(&piece?, scale, height, options)?;
-        }
+        stream.polygon(rings, options.layer)?;
     }
-    stream.record(ENDSTR, &[])?;
-    stream.record(ENDLIB, &[])?;
-    Ok(stream.0.flush()?)
+    stream.finish()
 }
 
 fn unwritable(problem: WriteProblem, reason: impl Into<String>) -> Error {
@@ -248,15 +234,68 @@ const DATATYPE: RecordType = [0x0e, 2];
 const XY: RecordType = [0x10, 3];
 const ENDEL: RecordType = [0x11, 0];
 
-struct Stream<W: Write>(BufWriter<W>);
+/// A stream that is being written.
+pub(in crate::formats) struct Stream<'a, W: Write> {
+    out: BufWriter<W>,
+    /// The image's height, and the options, which are valid for it.
+    height: i32,
+    options: &'a GdsOptions,
+}
 
-impl<W: Write> Stream<W> {
+impl<'a, W: Write> Stream<'a, W> {
+    /// Writes what comes before the boundaries.
+    pub(in crate::formats) fn start(out: W, height: u32, options: &'a GdsOptions) -> Result<Self> {
+        let mut stream = Self {
+            out: BufWriter::with_capacity(1 << 16, out),
+            height: height as i32,
+            options,
+        };
+        // Last modified, last accessed: year, month, day, hour, minute, second.
+        let dates: Vec<u8> = [1970i16, 1, 1, 0, 0, 0]
+            .repeat(2)
+            .into_iter()
+            .flat_map(i16::to_be_bytes)
+            .collect();
+        stream.record(HEADER, &600i16.to_be_bytes())?;
+        stream.record(BGNLIB, &dates)?;
+        stream.name(LIBNAME, &options.library)?;
+        let units = [
+            real(options.database_unit / options.user_unit),
+            real(options.database_unit),
+        ];
+        stream.record(UNITS, units.map(u64::to_be_bytes).as_flattened())?;
+        stream.record(BGNSTR, &dates)?;
+        stream.name(STRNAME, &options.cell)?;
+        Ok(stream)
+    }
+
+    /// Writes an outer ring with its holes, divided if it is too long.
+    pub(in crate::formats) fn polygon(&mut self, rings: Vec<&[IVec2]>, layer: u16) -> Result<()> {
+        let limit = usize::from(self.options.max_vertices);
+        if let [ring] = rings[..]
+            && ring.len() <= limit
+        {
+            return self.boundary(ring, layer);
+        }
+        for piece in Pieces::new(rings, limit)? {
+            self.boundary(&piece?, layer)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what comes after the boundaries.
+    pub(in crate::formats) fn finish(mut self) -> Result<()> {
+        self.record(ENDSTR, &[])?;
+        self.record(ENDLIB, &[])?;
+        Ok(self.out.flush()?)
+    }
+
     fn record(&mut self, kind: RecordType, data: &[u8]) -> Result<()> {
         // A boundary's record is the longest, and fits.
         let len = (data.len() + 4) as u16;
-        self.0.write_all(&len.to_be_bytes())?;
-        self.0.write_all(&kind)?;
-        Ok(self.0.write_all(data)?)
+        self.out.write_all(&len.to_be_bytes())?;
+        self.out.write_all(&kind)?;
+        Ok(self.out.write_all(data)?)
     }
 
     /// Writes a record with a string, padded to an even length.
@@ -266,35 +305,12 @@ impl<W: Write> Stream<W> {
         self.record(kind, &bytes)
     }
 
-    fn start(&mut self, options: &GdsOptions) -> Result<()> {
-        // Last modified, last accessed: year, month, day, hour, minute, second.
-        let dates: Vec<u8> = [1970i16, 1, 1, 0, 0, 0]
-            .repeat(2)
-            .into_iter()
-            .flat_map(i16::to_be_bytes)
-            .collect();
-        self.record(HEADER, &600i16.to_be_bytes())?;
-        self.record(BGNLIB, &dates)?;
-        self.name(LIBNAME, &options.library)?;
-        let units = [
-            real(options.database_unit / options.user_unit),
-            real(options.database_unit),
-        ];
-        self.record(UNITS, units.map(u64::to_be_bytes).as_flattened())?;
-        self.record(BGNSTR, &dates)?;
-        self.name(STRNAME, &options.cell)
-    }
-
-    fn boundary(
-        &mut self,
-        ring: &[IVec2],
-        scale: i32,
-        height: i32,
-        options: &GdsOptions,
-    ) -> Result<()> {
+    fn boundary(&mut self, ring: &[IVec2], layer: u16) -> Result<()> {
+        let scale = self.options.pixel_size as i32;
+        let height = self.height;
         self.record(BOUNDARY, &[])?;
-        self.record(LAYER, &options.layer.to_be_bytes())?;
-        self.record(DATATYPE, &options.datatype.to_be_bytes())?;
+        self.record(LAYER, &layer.to_be_bytes())?;
+        self.record(DATATYPE, &self.options.datatype.to_be_bytes())?;
         let points = ring.iter().chain(ring.first());
         let coordinates = points.flat_map(|p| [p.x * scale, (height - p.y) * scale]);
         let bytes: Vec<u8> = coordinates.flat_map(i32::to_be_bytes).collect();

@@ -6,11 +6,13 @@ use std::ops::Range;
 use glam::IVec2;
 
 use super::component::Component;
+use crate::formats::image::GeoReference;
+use crate::formats::placement::{Placement, Winding};
 use crate::formats::text::Text;
 use crate::geometry::doubled_area;
 use crate::memory::push;
 use crate::trace::ContourSource;
-use crate::{BorderKind, Result};
+use crate::{BorderKind, Geometry, Result};
 
 /// Writes a GeoJSON feature collection in pixel coordinates: x right, y down, without a
 /// geographic reference.
@@ -30,9 +32,44 @@ use crate::{BorderKind, Result};
 /// # Errors
 /// [`Error::Write`](crate::Error::Write).
 pub fn write_geojson(contours: &impl ContourSource, out: impl Write) -> Result<()> {
+    write_collection(contours, &Placement::pixels(), out)
+}
+
+/// Writes a GeoJSON feature collection in the coordinates of a georeference, whose transform maps
+/// pixels to them. Without a transform, coordinates are pixels.
+///
+/// All else is as in [`write_geojson`]: rings are counter-clockwise, or clockwise for holes, with
+/// the second coordinate pointing up; areas are in pixels. With
+/// [`Geometry::Centers`](crate::Geometry::Centers), a point is the center of its pixel.
+///
+/// RFC 7946 knows longitudes and latitudes of WGS 84 (EPSG:4326) only. Coordinates of another CRS
+/// are written as they are, and the collection has a member `crs` that names it, as in GeoJSON of
+/// 2008: `urn:ogc:def:crs:EPSG::N`. GDAL writes and reads such files too, with the easting or
+/// longitude first.
+///
+/// # Errors
+/// [`Error::Write`](crate::Error::Write).
+pub fn write_geojson_in(
+    contours: &impl ContourSource,
+    georeference: &GeoReference,
+    out: impl Write,
+) -> Result<()> {
+    let half = match contours.geometry() {
+        Geometry::Centers => 0.5,
+        Geometry::Edges => 0.0,
+    };
+    write_collection(contours, &Placement::new(georeference, half), out)
+}
+
+fn write_collection(
+    contours: &impl ContourSource,
+    placement: &Placement,
+    out: impl Write,
+) -> Result<()> {
     let mut text = Text::new(out)?;
-    text.put("{ \"type\": \"FeatureCollection\", \"features\": [");
-    write_features(contours, 0..contours.len(), &mut text, ["", ",", ""])?;
+    start_collection(&mut text, placement);
+    let all = 0..contours.len();
+    write_features(contours, all, placement, &mut text, ["", ",", ""])?;
     text.put("]}");
     text.finish()
 }
@@ -66,8 +103,20 @@ pub fn write_geojson_lines(
     out: impl Write,
 ) -> Result<()> {
     let mut text = Text::new(out)?;
-    write_features(contours, indices, &mut text, ["", "", "\n"])?;
+    let placement = Placement::pixels();
+    write_features(contours, indices, &placement, &mut text, ["", "", "\n"])?;
     text.finish()
+}
+
+/// Writes the start of a feature collection, up to its first feature.
+pub(in crate::formats) fn start_collection(text: &mut Text<impl Write>, placement: &Placement) {
+    text.put("{ \"type\": \"FeatureCollection\", ");
+    // Without the member, coordinates are those of EPSG:4326.
+    if let Some(code) = placement.epsg().filter(|&code| code != 4326) {
+        text.put("\"crs\": {\"type\":\"name\",\"properties\":{\"name\":\"urn:ogc:def:crs:EPSG::");
+        text.integer(code).put("\"}}, ");
+    }
+    text.put("\"features\": [");
 }
 
 /// Writes the features of some contours. The texts come before the first one, before each other
@@ -75,6 +124,7 @@ pub fn write_geojson_lines(
 fn write_features(
     contours: &impl ContourSource,
     indices: Range<usize>,
+    placement: &Placement,
     text: &mut Text<impl Write>,
     [mut before, between, after]: [&str; 3],
 ) -> Result<()> {
@@ -102,11 +152,11 @@ fn write_features(
                 push(holes, hole, "the holes of a component")?;
             }
         }
-        write_feature(text.put(before), kind, outer, &holes)?;
+        write_feature(text.put(before), placement, kind, outer, &holes)?;
         text.put(after);
         before = between;
         for hole in flat {
-            write_feature(text.put(before), BorderKind::Hole, hole, &[])?;
+            write_feature(text.put(before), placement, BorderKind::Hole, hole, &[])?;
             text.put(after);
         }
     }
@@ -115,26 +165,23 @@ fn write_features(
 
 fn write_feature(
     text: &mut Text<impl Write>,
+    placement: &Placement,
     kind: BorderKind,
     points: &[IVec2],
     holes: &[&[IVec2]],
 ) -> Result<()> {
     text.put("{\"type\":\"Feature\",\"geometry\":{\"type\":\"");
     if doubled_area(points) != 0 {
-        text.put("Polygon\",\"coordinates\":[");
-        write_ring(text, points, Winding::CounterClockwise)?;
-        for hole in holes {
-            write_ring(text.put(","), hole, Winding::Clockwise)?;
-        }
-        text.put("]");
+        text.put("Polygon\",\"coordinates\":");
+        write_rings(text, placement, points, holes)?;
     } else if let [point] = points {
         text.put("Point\",\"coordinates\":");
-        write_position(text, *point)?;
+        write_position(text, placement, *point)?;
     } else {
         text.put("LineString\",\"coordinates\":");
         // A line of more than two points is walked there and back.
         let back = points.first().filter(|_| points.len() > 2);
-        write_positions(text, points.iter().chain(back))?;
+        write_positions(text, placement, points.iter().chain(back))?;
     }
     let area = area(points) - holes.iter().map(|hole| area(hole)).sum::<f64>();
     let kind = match kind {
@@ -153,42 +200,60 @@ fn area(points: &[IVec2]) -> f64 {
     doubled_area(points).unsigned_abs() as f64 / 2.0
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Winding {
-    Clockwise,
-    CounterClockwise,
+/// Writes the coordinates of a polygon, whose exterior ring is counter-clockwise.
+pub(in crate::formats) fn write_rings(
+    text: &mut Text<impl Write>,
+    placement: &Placement,
+    outer: &[IVec2],
+    holes: &[&[IVec2]],
+) -> Result<()> {
+    write_ring(text.put("["), placement, outer, Winding::CounterClockwise)?;
+    for hole in holes {
+        write_ring(text.put(","), placement, hole, Winding::Clockwise)?;
+    }
+    text.put("]");
+    Ok(())
 }
 
-/// Writes a closed ring of this winding, with y pointing up.
-fn write_ring(text: &mut Text<impl Write>, points: &[IVec2], winding: Winding) -> Result<()> {
-    // The area is positive if the points run counter-clockwise with y pointing down.
-    let now = if doubled_area(points) > 0 {
-        Winding::Clockwise
-    } else {
-        Winding::CounterClockwise
-    };
+/// Writes a closed ring of this winding.
+fn write_ring(
+    text: &mut Text<impl Write>,
+    placement: &Placement,
+    points: &[IVec2],
+    winding: Winding,
+) -> Result<()> {
     let closed = points.iter().chain(points.first());
-    if now == winding {
-        write_positions(text, closed)
+    if placement.winding(points) == winding {
+        write_positions(text, placement, closed)
     } else {
-        write_positions(text, closed.rev())
+        write_positions(text, placement, closed.rev())
     }
 }
 
 fn write_positions<'a>(
     text: &mut Text<impl Write>,
+    placement: &Placement,
     points: impl Iterator<Item = &'a IVec2>,
 ) -> Result<()> {
     let mut between = "[";
     for point in points {
-        write_position(text.put(between), *point)?;
+        write_position(text.put(between), placement, *point)?;
         between = ",";
     }
     text.put("]");
     Ok(())
 }
 
-fn write_position(text: &mut Text<impl Write>, point: IVec2) -> Result<()> {
-    text.put("[").integer(point.x).put(".0,");
-    text.integer(point.y).put(".0]").write_full()
+fn write_position(text: &mut Text<impl Write>, placement: &Placement, point: IVec2) -> Result<()> {
+    if placement.is_pixels() {
+        text.put("[").integer(point.x).put(".0,");
+        return text.integer(point.y).put(".0]").write_full();
+    }
+    let (x, y) = placement.position(point);
+    text.put("[")
+        .float(x)
+        .put(",")
+        .float(y)
+        .put("]")
+        .write_full()
 }

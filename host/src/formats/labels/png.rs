@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use crate::formats::colour::colour_of;
 use crate::formats::png_writer::{Pixels, write_png};
 use crate::{Labels, Result};
 
@@ -21,30 +22,13 @@ pub fn write_labels_png(labels: &Labels, out: impl Write) -> Result<()> {
             let mut last = (0, [0; 3]);
             for &label in row {
                 if label != last.0 {
-                    last = (label, colour(label));
+                    last = (label, colour_of(label));
                 }
                 line.extend_from_slice(&last.1);
             }
             out.write_all(&line)?;
         }
         Ok(())
-    })
-}
-
-/// The colour of a label. Hues advance in steps of the golden ratio, which spreads any number of
-/// consecutive labels evenly; lightness has five steps.
-fn colour(label: u32) -> [u8; 3] {
-    if label == 0 {
-        return [0; 3];
-    }
-    const GOLDEN: f64 = 0.618_033_988_749_894_9;
-    let hue = (f64::from(label) * GOLDEN).fract() * 6.0;
-    let value = 1.0 - 0.12 * f64::from(label % 5);
-    let saturation = 0.85 - 0.2 * f64::from(label % 3);
-    [5.0, 3.0, 1.0].map(|offset: f64| {
-        let k = (offset + hue) % 6.0;
-        let share = k.min(4.0 - k).clamp(0.0, 1.0);
-        (255.0 * value * (1.0 - saturation * share)).round() as u8
     })
 }
 
@@ -65,22 +49,22 @@ mod tests {
         assert_eq!(picture.dimensions(), (5, 3));
         let expected = [1, 1, 0, 0, 2, 1, 1, 0, 0, 0, 0, 0, 0, 3, 3];
         for (pixel, label) in picture.pixels().zip(expected) {
-            assert_eq!(pixel.0, colour(label), "label {label}");
+            assert_eq!(pixel.0, colour_of(label), "label {label}");
         }
     }
 
     #[test]
     fn colours_are_bright_and_near_labels_differ() {
         for label in 1..2000u32 {
-            let c = colour(label);
+            let c = colour_of(label);
             assert!(c.iter().any(|&v| v >= 120), "{label}: {c:?} is too dark");
             for other in label + 1..label + 8 {
                 let d: i32 = c
                     .iter()
-                    .zip(colour(other))
+                    .zip(colour_of(other))
                     .map(|(&a, b)| (i32::from(a) - i32::from(b)).abs())
                     .sum();
-                assert!(d >= 24, "{label} {c:?} and {other} {:?}", colour(other));
+                assert!(d >= 24, "{label} {c:?} and {other} {:?}", colour_of(other));
             }
         }
     }

@@ -11,6 +11,7 @@ use crate::memory::reserve;
 /// tree is its smallest label. If labels are planted in raster order, that is the first one.
 ///
 /// Labels start at 1 and take 4 bytes each.
+#[derive(Default)]
 pub(super) struct Forest {
     /// Element `i` is the parent of label `i`; element 0 stands for background.
     parent: Vec<u32>,
@@ -70,6 +71,27 @@ impl Forest {
         let (low, high) = (a.min(b), a.max(b));
         self.parent[high as usize] = low;
         low
+    }
+
+    /// Adds the trees of another forest, whose labels come after those of this one. Returns what was
+    /// added to each of its labels.
+    pub(super) fn append(&mut self, other: Self) -> Result<u32> {
+        let first = self.parent.len() as u32 - 1;
+        let count = other.parent.len().saturating_sub(1);
+        if u64::from(first) + count as u64 > self.limit.into() {
+            return Err(Error::TooMany {
+                what: "provisional labels",
+                limit: self.limit.into(),
+            });
+        }
+        if first == 0 && count > 0 {
+            self.parent = other.parent;
+            return Ok(0);
+        }
+        self.reserve(count)?;
+        let parents = other.parent.iter().skip(1);
+        self.parent.extend(parents.map(|parent| parent + first));
+        Ok(first)
     }
 
     /// One past the largest label.

@@ -345,7 +345,7 @@ fn fill_row_of_runs(
 /// The labels of a word's pixels, filled from left to right. Stretches are written in blocks of
 /// constant length, with room for the surplus: the next stretch, or the background after it,
 /// overwrites that.
-struct WordPixels([u32; WORD_BITS + 2 * BLOCK]);
+pub(super) struct WordPixels([u32; WORD_BITS + 2 * BLOCK]);
 
 impl Default for WordPixels {
     fn default() -> Self {
@@ -355,7 +355,7 @@ impl Default for WordPixels {
 
 impl WordPixels {
     #[inline(always)]
-    fn fill(&mut self, start: usize, end: usize, label: u32) {
+    pub(super) fn fill(&mut self, start: usize, end: usize, label: u32) {
         for block in (start..end).step_by(BLOCK) {
             self.0[block..][..BLOCK].fill(label);
         }
@@ -364,7 +364,7 @@ impl WordPixels {
 
     /// Writes the labels of a word's first pixels, one per element of `labels`.
     #[inline(always)]
-    fn write(&self, labels: &mut [u32]) {
+    pub(super) fn write(&self, labels: &mut [u32]) {
         match labels.first_chunk_mut::<WORD_BITS>() {
             // A copy of constant length is cheaper.
             Some(labels) => labels.copy_from_slice(&self.0[..WORD_BITS]),

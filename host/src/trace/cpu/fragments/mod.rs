@@ -42,10 +42,10 @@
 pub(in crate::trace) mod entries;
 pub(in crate::trace) mod follow;
 pub(in crate::trace) mod join;
-mod number;
+pub(in crate::trace::cpu) mod number;
 #[cfg(test)]
 mod tests;
-mod write;
+pub(in crate::trace::cpu) mod write;
 
 pub(in crate::trace) use follow::check_count;
 
@@ -129,7 +129,7 @@ fn trace_in_strips(
     let (kept, curvature) = KeptPoints::of(options);
     let saddles = match options.geometry {
         Geometry::Centers => None,
-        Geometry::Edges => Some(Saddles::of(image)?),
+        Geometry::Edges => Some(Saddles::of(Band::whole(image))?),
     };
     let band = Band::whole(image);
     let mut strips = follow::follow(band, saddles.as_ref(), &[], rows, kept, progress)?;

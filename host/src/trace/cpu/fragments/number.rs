@@ -18,20 +18,20 @@ use crate::trace::contours::BorderKind;
 
 /// A border, once it is numbered.
 #[derive(Clone, Copy, Debug, bytemuck::Zeroable)]
-pub(super) struct Border {
+pub(in crate::trace::cpu) struct Border {
     /// Where it is discovered.
-    pub(super) side: SideKey,
+    pub(in crate::trace::cpu) side: SideKey,
     /// The range of its steps in its strip's; for a ring, its [`RingId`] and [`RING`].
-    pub(super) steps: [u32; 2],
+    pub(in crate::trace::cpu) steps: [u32; 2],
     /// The number of its points that are kept; unused for a ring.
-    pub(super) points: u32,
+    pub(in crate::trace::cpu) points: u32,
 }
 
 /// Sentinel for the end of a border's steps: the border is a ring.
 const RING: u32 = u32::MAX;
 
 impl Border {
-    pub(super) fn ring(&self) -> Option<RingId> {
+    pub(in crate::trace::cpu) fn ring(&self) -> Option<RingId> {
         (self.steps[1] == RING).then_some(self.steps[0])
     }
 }
@@ -44,7 +44,7 @@ const LEAST_SHARE: usize = 1 << 14;
 
 /// Takes the closed borders from the strips, of `rows` rows each. Returns all borders, in raster
 /// order.
-pub(super) fn number(
+pub(in crate::trace::cpu) fn number(
     strips: &mut [Strip],
     rings: &Rings,
     rows: u32,

@@ -1,117 +1,208 @@
-//! The borders of all values of an image.
+//! The borders of all values of an image, in one pass.
+//!
+//! 1. Each pixel is compared with its neighbours (`planes.rs`).
+//! 2. On these planes, borders are followed, joined and numbered by [`fragments`](super::fragments),
+//!    with the code that does it for bits.
+//! 3. The value of a border is that of the pixel at which it begins. Rings are put into the order of
+//!    their regions, contours into groups of one value (`order.rs`).
+//! 4. Points are written to their places, again as for bits.
 
+mod order;
+mod planes;
+
+use super::approximate;
+use super::fragments::follow::{Strip, follow};
+use super::fragments::join::{Rings, join};
+use super::fragments::number::{Border, number};
+use super::fragments::{KeptPoints, strip_rows, write};
+use super::hierarchy;
+use super::saddles::Saddles;
 use crate::error::Result;
-use crate::image::{BinaryImage, PixelValue, ValueImage};
+use crate::image::{PixelValue, ValueImage};
 use crate::label::Connectivity;
-use crate::memory::collect;
 use crate::progress::Progress;
 use crate::regions::{RegionOptions, Regions, ValueContours};
-use crate::trace::contours::{BorderKind, Contours};
-use crate::trace::{Geometry, Retrieval, TraceAlgorithm, TraceOptions};
+use crate::trace::contours::Contours;
+use crate::trace::{Geometry, Retrieval, TraceOptions};
 
-/// Traces value by value. To be replaced by one pass.
-fn by_value<T: PixelValue>(
-    image: &ValueImage<'_, T>,
-    options: &TraceOptions,
-    progress: &Progress<'_>,
-) -> Result<Vec<(T, Contours)>> {
-    let (width, height) = (image.width(), image.height());
-    let pixels = || (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
-    let mut values: Vec<T> = collect(pixels().filter_map(|(x, y)| image.get(x, y)), "values")?;
-    values.sort_unstable_by_key(|value| value.key());
-    values.dedup_by_key(|value| value.key());
-    let mut result = Vec::new();
-    for value in values {
-        let bits = BinaryImage::from_fn(width, height, |x, y| image.get(x, y) == Some(value))?;
-        let contours = super::trace(&bits, options, TraceAlgorithm::Fragments, progress)?;
-        result.push((value, contours));
-    }
-    Ok(result)
-}
+use super::approximate::Points;
+use super::chains::{BorderId, Nesting};
+use super::sides::Joined;
+use planes::ValuePlanes;
 
+/// Traces the regions of an image.
 pub(crate) fn trace_regions<T: PixelValue>(
     image: &ValueImage<'_, T>,
-    _options: &RegionOptions,
+    options: &RegionOptions,
     progress: &Progress<'_>,
 ) -> Result<Regions<T>> {
-    let options = TraceOptions::default()
-        .geometry(Geometry::Edges)
-        .retrieval(Retrieval::Ccomp);
-    let all = by_value(image, &options, progress)?;
-    let labels = crate::label::cpu::values::label(image, Connectivity::Four, progress)?;
-    let mut rings = Vec::new();
-    for (value, contours) in &all {
-        for contour in contours.iter() {
-            let start = contour.points()[0];
-            let x = start.x - i32::from(contour.kind() == BorderKind::Hole);
-            let region = labels.get(x as u32, start.y as u32);
-            rings.push((region, contour.kind() as u8, start.y, x, *value, contour));
-        }
-    }
-    rings.sort_by_key(|ring| (ring.0, ring.1, ring.2, ring.3));
-    let mut regions = Regions {
-        contours: Contours {
-            width: image.width(),
-            height: image.height(),
-            geometry: Geometry::Edges,
-            points: Vec::new(),
-            offsets: vec![0],
-            kinds: Vec::new(),
-            hierarchy: Vec::new(),
-        },
-        values: Vec::new(),
-        regions: Vec::new(),
-        count: labels.count(),
+    let how = TraceOptions::default().geometry(Geometry::Edges);
+    let trace = |rows| {
+        let planes = ValuePlanes::of(image)?;
+        let saddles = match options.connectivity {
+            Connectivity::Four => Saddles::of(&planes)?,
+            Connectivity::Eight => Saddles::all_joined(),
+        };
+        let (borders, nesting) = Borders::follow(&planes, Some(saddles), rows, &how, progress)?;
+        drop(planes);
+        let rings = order::by_region(&nesting)?;
+        drop(nesting);
+        progress.report(9, 10)?;
+        let values = borders.values(image, &rings.order)?;
+        let points = borders.points(&rings.order)?;
+        drop(borders);
+        let contours = contours(image, Geometry::Edges, points, rings.kinds, &rings.parents)?;
+        progress.report(1, 1)?;
+        Ok(Regions {
+            contours,
+            values,
+            regions: rings.regions,
+            count: rings.count,
+        })
     };
-    let mut parents = Vec::new();
-    let mut outer = -1;
-    for (region, _, _, _, value, contour) in rings {
-        let contours = &mut regions.contours;
-        let is_outer = contour.kind() == BorderKind::Outer;
-        if is_outer {
-            outer = contours.kinds.len() as i32;
-        }
-        parents.push(if is_outer { -1 } else { outer });
-        contours.points.extend_from_slice(contour.points());
-        contours.offsets.push(contours.points.len());
-        contours.kinds.push(contour.kind());
-        regions.values.push(value);
-        regions.regions.push(region);
-    }
-    regions.contours.hierarchy = super::hierarchy::link(&parents)?;
-    Ok(regions)
+    on_threads(image, trace)
 }
 
+/// Traces the pixels of each value of an image; the options have been
+/// [validated](TraceOptions::validate).
 pub(crate) fn trace_values<T: PixelValue>(
     image: &ValueImage<'_, T>,
     options: &TraceOptions,
     progress: &Progress<'_>,
 ) -> Result<ValueContours<T>> {
-    let mut result = ValueContours {
-        contours: Contours {
-            width: image.width(),
-            height: image.height(),
-            geometry: options.geometry,
-            points: Vec::new(),
-            offsets: vec![0],
-            kinds: Vec::new(),
-            hierarchy: Vec::new(),
-        },
-        values: Vec::new(),
-        groups: vec![0],
+    let (_, curvature) = KeptPoints::of(options);
+    let trace = |rows| {
+        let mut planes = ValuePlanes::of(image)?;
+        let (saddles, joined) = match options.geometry {
+            Geometry::Centers => (None, Joined::Eight),
+            Geometry::Edges => (Some(Saddles::of(&planes)?), Joined::Four),
+        };
+        if matches!(options.retrieval, Retrieval::External | Retrieval::Tree) {
+            planes.find_outer_starts(image, joined)?;
+        }
+        let (borders, nesting) = Borders::follow(&planes, saddles, rows, options, progress)?;
+        drop(planes);
+        let arrangement = hierarchy::arrange(&nesting, options.retrieval)?;
+        drop(nesting);
+        progress.report(9, 10)?;
+        let values = borders.values(image, &arrangement.order)?;
+        let grouped = order::by_value(arrangement, &values)?;
+        drop(values);
+        let points = borders.points(&grouped.order)?;
+        drop(borders);
+        let mut contours = contours(
+            image,
+            options.geometry,
+            points,
+            grouped.kinds,
+            &grouped.parents,
+        )?;
+        order::unlink_groups(&mut contours.hierarchy, &grouped.groups);
+        if let Some(curvature) = curvature {
+            contours = approximate::dominant_of(contours, curvature)?;
+        }
+        progress.report(1, 1)?;
+        Ok(ValueContours {
+            contours,
+            values: grouped.values,
+            groups: grouped.groups,
+        })
     };
-    for (value, contours) in by_value(image, options, progress)? {
-        let all = &mut result.contours;
-        let (first, points) = (all.len() as i32, all.points.len());
-        all.points.extend(contours.points);
-        all.offsets
-            .extend(contours.offsets[1..].iter().map(|offset| offset + points));
-        all.kinds.extend(contours.kinds);
-        let shift = |link: i32| if link < 0 { link } else { link + first };
-        all.hierarchy
-            .extend(contours.hierarchy.iter().map(|row| row.map(shift)));
-        result.values.push(value);
-        result.groups.push(all.len());
+    on_threads(image, trace)
+}
+
+/// Calls `trace` with the number of rows of a strip.
+fn on_threads<T: PixelValue, R: Send>(
+    image: &ValueImage<'_, T>,
+    trace: impl FnOnce(u32) -> Result<R> + Send,
+) -> Result<R> {
+    crate::threads::ensure();
+    let rows = strip_rows(image.width(), image.height(), rayon::current_num_threads());
+    if rows >= image.height() {
+        return trace(rows);
     }
-    Ok(result)
+    // On one of rayon's threads, so that this one does not fall asleep and wake up in each stage.
+    rayon::scope(|_| trace(rows))
+}
+
+/// The borders of an image, numbered, without their points.
+struct Borders {
+    strips: Vec<Strip>,
+    rings: Rings,
+    borders: Vec<Border>,
+    /// The number of rows of a strip.
+    rows: u32,
+    geometry: Geometry,
+    kept: KeptPoints,
+}
+
+impl Borders {
+    /// Follows all borders in strips of `rows` rows.
+    fn follow(
+        planes: &ValuePlanes,
+        saddles: Option<Saddles>,
+        rows: u32,
+        options: &TraceOptions,
+        progress: &Progress<'_>,
+    ) -> Result<(Self, Nesting)> {
+        let (kept, _) = KeptPoints::of(options);
+        let mut strips = follow(planes, saddles.as_ref(), &[], rows, kept, progress)?;
+        drop(saddles);
+        let rings = join(&mut strips)?;
+        let (borders, nesting) = number(&mut strips, &rings, rows)?;
+        let this = Self {
+            strips,
+            rings,
+            borders,
+            rows,
+            geometry: options.geometry,
+            kept,
+        };
+        Ok((this, nesting))
+    }
+
+    /// The values of the borders in `order`.
+    fn values<T: PixelValue>(
+        &self,
+        image: &ValueImage<'_, T>,
+        order: &[BorderId],
+    ) -> Result<Vec<T>> {
+        let values = order.iter().map(|&id| {
+            let side = self.borders[id as usize].side;
+            image.value(side.x(), side.y)
+        });
+        crate::memory::collect(values, "the values of borders")
+    }
+
+    /// The points of the borders in `order`.
+    fn points(&self, order: &[BorderId]) -> Result<Points> {
+        let pieces = write::Pieces {
+            strips: &self.strips,
+            rings: &self.rings,
+            borders: &self.borders,
+            rows: self.rows,
+            geometry: self.geometry,
+            kept: self.kept,
+        };
+        pieces.points(order)
+    }
+}
+
+/// Contours from their parts.
+fn contours<T: PixelValue>(
+    image: &ValueImage<'_, T>,
+    geometry: Geometry,
+    points: Points,
+    kinds: Vec<crate::trace::BorderKind>,
+    parents: &[i32],
+) -> Result<Contours> {
+    Ok(Contours {
+        width: image.width(),
+        height: image.height(),
+        geometry,
+        points: points.points,
+        offsets: points.offsets,
+        kinds,
+        hierarchy: hierarchy::link(parents)?,
+    })
 }

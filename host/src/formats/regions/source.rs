@@ -1,0 +1,129 @@
+//! [`RegionSource`]: where writers of regions get them.
+
+use glam::IVec2;
+
+use super::value::FileValue;
+use crate::formats::contours::Component;
+use crate::formats::image::GeoReference;
+use crate::geometry::doubled_area;
+use crate::memory::collect;
+use crate::options::setters;
+use crate::trace::ContourSource;
+use crate::{BorderKind, Contours, Regions, Result};
+
+/// Regions that are written to a file: rings along the pixels' edges, with values. [`Regions`], or
+/// regions whose points are elsewhere.
+pub trait RegionSource {
+    /// The type of the values.
+    type Value: FileValue;
+    /// The type of the rings.
+    type Rings: ContourSource;
+
+    /// The rings. Each outer ring is linked to the holes directly inside it.
+    fn rings(&self) -> &Self::Rings;
+
+    /// The value of the region of ring `ring`.
+    fn value(&self, ring: usize) -> Self::Value;
+
+    /// The number of the region of ring `ring`, from 1.
+    fn region(&self, ring: usize) -> u32;
+}
+
+impl<T: FileValue> RegionSource for Regions<T> {
+    type Value = T;
+    type Rings = Contours;
+
+    fn rings(&self) -> &Contours {
+        self.contours()
+    }
+
+    fn value(&self, ring: usize) -> T {
+        self.values()[ring]
+    }
+
+    fn region(&self, ring: usize) -> u32 {
+        self.regions()[ring]
+    }
+}
+
+/// What the writers of regions write, and in which coordinates.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct RegionWriteOptions {
+    /// The coordinates: those of the georeference's transform, or pixels (x right, y down) without
+    /// one. Pictures and layouts are always in pixels.
+    pub georeference: Option<GeoReference>,
+    /// The least number of pixels of a region. Smaller ones are left out; where they were, there is
+    /// nothing.
+    pub min_area: u64,
+}
+
+setters! {
+    RegionWriteOptions {
+        georeference: impl Into<Option<GeoReference>>,
+        min_area: u64,
+    }
+}
+
+/// A region: its rings and what is said of it.
+pub(super) struct Region<'a, T> {
+    pub(super) outer: &'a [IVec2],
+    pub(super) holes: &'a [&'a [IVec2]],
+    pub(super) value: T,
+    pub(super) number: u32,
+    /// In pixels.
+    pub(super) area: u64,
+}
+
+/// Calls `visit` with all regions that are large enough, in order.
+pub(super) fn visit<S: RegionSource>(
+    regions: &S,
+    min_area: u64,
+    mut visit: impl FnMut(Region<'_, S::Value>) -> Result<()>,
+) -> Result<()> {
+    let rings = regions.rings();
+    let mut component = Component::default();
+    for ring in 0..rings.len() {
+        if rings.kinds()[ring] == BorderKind::Hole {
+            continue;
+        }
+        let found = component.rings(rings, ring)?;
+        let Some((outer, holes)) = found.split_first() else {
+            continue;
+        };
+        // Holes run the other way.
+        let doubled: i128 = found.iter().map(|ring| doubled_area(ring)).sum();
+        let area = (doubled.unsigned_abs() / 2) as u64;
+        if area < min_area {
+            continue;
+        }
+        visit(Region {
+            outer,
+            holes,
+            value: regions.value(ring),
+            number: regions.region(ring),
+            area,
+        })?;
+    }
+    Ok(())
+}
+
+/// The number of regions that are large enough.
+pub(super) fn count(regions: &impl RegionSource, min_area: u64) -> Result<u64> {
+    let mut count = 0;
+    if min_area <= 1 {
+        let kinds = regions.rings().kinds().iter();
+        return Ok(kinds.filter(|&&kind| kind == BorderKind::Outer).count() as u64);
+    }
+    visit(regions, min_area, |_| {
+        count += 1;
+        Ok(())
+    })?;
+    Ok(count)
+}
+
+/// The rings of a region, the outer one first.
+pub(super) fn all_rings<'a, T>(region: &Region<'a, T>) -> Result<Vec<&'a [IVec2]>> {
+    let all = std::iter::once(region.outer).chain(region.holes.iter().copied());
+    collect(all, "the holes of a region")
+}
