@@ -6,6 +6,8 @@
 //! | [`label`] | finds connected components | [`Engine::label`] | [`Labels`] |
 //! | [`trace`] | finds borders with their hierarchy, exactly as `cv2.findContours` gives them, or along the pixels' edges | [`Engine::trace`] | [`Contours`] |
 //! | [`regions`] | finds the regions of equal value in class rasters and label images, as polygons, contours or labels | [`Engine::trace_regions`] | [`Regions`] |
+//! | [`measure`] | measures the labels of an image, as a table | [`Engine::measure`] | [`Measures`](measure::Measures) |
+//! | [`rle`] | masks and labels as COCO's run lengths | [`rle::encode_labels`] | [`Rle`](rle::Rle) |
 //! | [`route`] | joins pins on a grid of weighted edges by trees of small cost | [`Engine::route`] | [`Route`] |
 //!
 //! An image is a [`BinaryImage`], one bit per pixel. An [`Engine`] runs the work. [`formats`] reads
@@ -157,10 +159,12 @@ pub mod gpu;
 pub mod hooks;
 mod image;
 pub mod label;
+pub mod measure;
 mod memory;
 mod options;
 mod progress;
 pub mod regions;
+pub mod rle;
 pub mod route;
 mod threads;
 pub mod trace;

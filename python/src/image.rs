@@ -85,7 +85,7 @@ fn check_room(shape: &[usize], per_pixel: usize) -> PyResult<()> {
 }
 
 /// The argument as a NumPy array.
-fn numpys<'py>(given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntypedArray>> {
+pub(crate) fn numpys<'py>(given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntypedArray>> {
     let py = given.py();
     let array = given.cast::<PyUntypedArray>().ok();
     // SAFETY: NumPy keeps its types.
@@ -251,7 +251,7 @@ fn is_aligned(array: &Bound<'_, PyUntypedArray>) -> bool {
 }
 
 /// The array, or an aligned copy in this machine's byte order.
-fn in_place(array: Bound<'_, PyUntypedArray>) -> PyResult<Bound<'_, PyUntypedArray>> {
+pub(crate) fn in_place(array: Bound<'_, PyUntypedArray>) -> PyResult<Bound<'_, PyUntypedArray>> {
     let py = array.py();
     let dtype = array.dtype();
     if dtype.byteorder() == b'>' {

@@ -7,7 +7,7 @@
 //! | `arrays.rs` | vectors to NumPy arrays, without a copy |
 //! | `engine.rs` | the device that a call runs on |
 //! | `work.rs` | runs a job without the GIL, and ends it at Ctrl-C |
-//! | `contours.rs`, `labels.rs`, `routes.rs` | the jobs |
+//! | `contours.rs`, `labels.rs`, `measure.rs`, `rle.rs`, `routes.rs` | the jobs |
 //! | `regions.rs` | the jobs on arrays of values |
 //! | `parts.rs` | the jobs on bands of an image, for `trazar.dask` |
 //! | `device/` | the same on arrays in a GPU's memory |
@@ -33,8 +33,10 @@ mod errors;
 mod image;
 mod info;
 mod labels;
+mod measure;
 mod parts;
 mod regions;
+mod rle;
 mod routes;
 mod work;
 
@@ -58,12 +60,18 @@ mod _trazar {
     #[pymodule_export]
     use super::labels::label;
     #[pymodule_export]
+    use super::measure::measure;
+    #[pymodule_export]
     use super::parts::{
         BandNumbers, ContourPart, LabelPart, Mask, Measures, label_part, pack, trace_part,
     };
     #[pymodule_export]
     use super::regions::{
         find_contours_by_label, label_values, region_dicts, region_wkb, trace_regions,
+    };
+    #[pymodule_export]
+    use super::rle::{
+        rle_area, rle_decode, rle_encode, rle_encode_labels, rle_iou, rle_merge, rle_to_bbox,
     };
     #[pymodule_export]
     use super::routes::{Grid, distances, route};

@@ -8,6 +8,8 @@
 :func:`polygonize`     the regions of equal value of a class raster or label image, as polygons
 :func:`shapes`         the same, as ``rasterio.features.shapes`` returns them
 :func:`label_values`   the regions' labels
+:func:`measure`        measures of labels, as ``skimage.measure.regionprops_table`` returns them
+:mod:`trazar.rle`      masks as run lengths, as ``pycocotools.mask`` makes them
 :func:`route`          trees that join pins on a grid of weighted edges
 :func:`distances`      the costs of cheapest paths on such a grid
 :func:`info`           versions and devices
@@ -27,7 +29,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from trazar import _trazar
+from trazar import _trazar, rle
 from trazar._contours import Contours
 from trazar._errors import DeviceError, Error, InputError, OutOfMemoryError
 from trazar._labels import label, label_batch, label_stats, label_stats_batch
@@ -38,6 +40,7 @@ from trazar._regions import (
     polygonize,
     shapes,
 )
+from trazar._measure import measure
 from trazar._routes import BLOCKED, UNREACHED, Grid, Route, distances, route
 from trazar._tracing import (
     CHAIN_APPROX_NONE,
@@ -93,6 +96,8 @@ __all__ = [
     "label_stats_batch",
     "label_values",
     "polygonize",
+    "measure",
+    "rle",
     "route",
     "shapes",
     "trace",

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 _Path = str | os.PathLike[str]
 _Found = tuple[tuple[NDArray[np.int32], ...], NDArray[np.int32] | None]
+_Text = tuple[int, int, bytes]
+_Mask = tuple[int, int, bytes | str | Sequence[int]]
 
 __all__ = [
     "BandNumbers",
@@ -38,6 +40,14 @@ __all__ = [
     "pack",
     "region_dicts",
     "region_wkb",
+    "measure",
+    "rle_area",
+    "rle_decode",
+    "rle_encode",
+    "rle_encode_labels",
+    "rle_iou",
+    "rle_merge",
+    "rle_to_bbox",
     "route",
     "trace",
     "trace_part",
@@ -132,6 +142,21 @@ def region_dicts(
     contours: HostContours, values: list[float], transform: tuple[float, ...]
 ) -> list[tuple[dict[str, Any], float]]: ...
 def region_wkb(contours: HostContours, transform: tuple[float, ...]) -> list[bytes]: ...
+def measure(
+    labels: Any,
+    intensities: Any | None,
+    properties: Sequence[str],
+    spacing: tuple[float, float],
+) -> list[tuple[str, NDArray[Any]]]: ...
+def rle_encode(masks: Any, turned: bool) -> list[_Text]: ...
+def rle_encode_labels(labels: Any) -> tuple[NDArray[np.int64], list[_Text]]: ...
+def rle_decode(masks: Sequence[_Mask]) -> NDArray[np.uint8]: ...
+def rle_area(masks: Sequence[_Mask]) -> list[int]: ...
+def rle_to_bbox(masks: Sequence[_Mask]) -> list[list[int]]: ...
+def rle_iou(
+    found: Sequence[_Mask], truth: Sequence[_Mask], is_crowd: Sequence[bool]
+) -> NDArray[np.float64]: ...
+def rle_merge(masks: Sequence[_Mask], intersect: bool) -> _Text: ...
 def route(
     grid: Grid,
     pin_cells: NDArray[np.uint32],

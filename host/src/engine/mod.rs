@@ -4,6 +4,7 @@
 mod auto;
 mod gpus;
 mod label;
+mod measure;
 mod regions;
 mod route;
 mod trace;

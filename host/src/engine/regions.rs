@@ -69,7 +69,7 @@ impl Engine {
     }
 
     /// Refuses jobs on values that no device but the processor does.
-    fn check_does_values(&self, job: &'static str) -> Result<()> {
+    pub(super) fn check_does_values(&self, job: &'static str) -> Result<()> {
         match &self.device {
             None => Ok(()),
             Some(device) => Err(Unavailable::Job {

@@ -7,7 +7,8 @@ use crate::memory::{reserve, zeroed_vec};
 
 /// One bit per pair of values, set if they are equal. `words` has room for more bits, which become
 /// 0.
-fn equal_words<T: PixelValue>(a: &[T], b: &[T], words: &mut [u64]) {
+#[inline(always)]
+pub(crate) fn equal_words<T: Copy + PartialEq>(a: &[T], b: &[T], words: &mut [u64]) {
     let ([a, a_rest], [b, b_rest]) = (split(a), split(b));
     let count = a.len() / WORD_BITS;
     let pairs = a.chunks_exact(WORD_BITS).zip(b.chunks_exact(WORD_BITS));
@@ -21,6 +22,7 @@ fn equal_words<T: PixelValue>(a: &[T], b: &[T], words: &mut [u64]) {
 }
 
 /// The values in whole words, and the rest.
+#[inline(always)]
 fn split<T>(values: &[T]) -> [&[T]; 2] {
     let (whole, rest) = values.split_at(values.len() / WORD_BITS * WORD_BITS);
     [whole, rest]
@@ -28,7 +30,7 @@ fn split<T>(values: &[T]) -> [&[T]; 2] {
 
 /// One bit per pair of at most 64 values.
 #[inline(always)]
-fn equal_word<T: PixelValue>(a: &[T], b: &[T]) -> u64 {
+fn equal_word<T: Copy + PartialEq>(a: &[T], b: &[T]) -> u64 {
     // First one byte per pixel, for which the compiler uses vector comparisons.
     let mut bytes = [0u8; WORD_BITS];
     match (a.first_chunk::<WORD_BITS>(), b.first_chunk::<WORD_BITS>()) {

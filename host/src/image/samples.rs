@@ -117,6 +117,28 @@ impl<'a, T> Samples<'a, T> {
         self.height
     }
 
+    /// The same values with rows and columns exchanged.
+    pub(crate) fn turned(self) -> Self {
+        let layout = match self.layout {
+            Layout::Strided {
+                values,
+                row_stride,
+                column_stride,
+            } => Layout::Strided {
+                values,
+                row_stride: column_stride,
+                column_stride: row_stride,
+            },
+            #[cfg(feature = "ndarray")]
+            Layout::Array(array) => Layout::Array(array.reversed_axes()),
+        };
+        Self {
+            width: self.height,
+            height: self.width,
+            layout,
+        }
+    }
+
     /// The values of row `y`, if they are adjacent. Either all rows' values are, or none's.
     pub(crate) fn row(&self, y: usize) -> Option<&'a [T]> {
         match &self.layout {

@@ -1,0 +1,303 @@
+//! Intensity images of any type of numbers, summed run by run.
+
+use super::labels::Run;
+use super::rows::Rows;
+use super::sums::{Base, Brightness, Powers, greatest, least};
+use crate::error::Result;
+use crate::image::Samples;
+
+/// A type of intensities: `u8`, `u16`, `u32`, `i16`, `i32`, `i64`, `f32` or `f64`.
+pub trait Intensity: Copy + Send + Sync + sealed::Summed {}
+
+mod sealed {
+    use super::Brightness;
+
+    pub trait Summed: 'static {
+        /// The value as a floating-point number.
+        fn number(self) -> f64;
+
+        /// Sums up a run, which is not empty.
+        fn sum_up(run: &[Self], with_deviations: bool) -> Brightness
+        where
+            Self: Sized;
+
+        /// Whether variances come from the sums of squares, without rounding.
+        const HAS_SQUARES: bool;
+        /// Whether sums are those of integers.
+        const IS_WHOLE: bool;
+    }
+}
+
+/// Numbers that are summed up next to each other, for vector instructions. The sum is that of a
+/// fixed order.
+const LANES: usize = 8;
+
+/// The sum of `value` of each element.
+#[inline(always)]
+fn sum_in_lanes<T: Copy>(run: &[T], value: impl Fn(T) -> f64) -> f64 {
+    let (groups, rest) = run.as_chunks::<LANES>();
+    let mut lanes = [0.0; LANES];
+    for group in groups {
+        for (lane, &each) in lanes.iter_mut().zip(group) {
+            *lane += value(each);
+        }
+    }
+    let rest: f64 = rest.iter().map(|&each| value(each)).sum();
+    lanes.iter().sum::<f64>() + rest
+}
+
+/// The sum of squared differences from the mean.
+#[inline(always)]
+fn deviations<T: Copy>(run: &[T], sum: f64, value: impl Fn(T) -> f64) -> f64 {
+    let mean = sum / run.len() as f64;
+    sum_in_lanes(run, |each| {
+        let apart = value(each) - mean;
+        apart * apart
+    })
+}
+
+macro_rules! integers {
+    ($($type:ty, $sum:ty, $square:ty;)*) => {$(
+        impl sealed::Summed for $type {
+            const HAS_SQUARES: bool = true;
+            const IS_WHOLE: bool = true;
+
+            #[inline(always)]
+            fn number(self) -> f64 {
+                self as f64
+            }
+
+            #[inline(always)]
+            fn sum_up(run: &[Self], with_deviations: bool) -> Brightness {
+                let (mut min, mut max, mut sum) = (<$type>::MAX, <$type>::MIN, 0);
+                for &value in run {
+                    min = min.min(value);
+                    max = max.max(value);
+                    sum += <$sum>::from(value);
+                }
+                let mut squares = 0;
+                if with_deviations {
+                    for &value in run {
+                        let value = <$square>::from(value.unsigned_abs());
+                        squares += value * value;
+                    }
+                }
+                Brightness {
+                    pixels: run.len() as u64,
+                    min: min as f64,
+                    max: max as f64,
+                    whole_sum: i128::from(sum),
+                    squares: squares as u128,
+                    ..Brightness::default()
+                }
+            }
+        }
+        impl Intensity for $type {}
+    )*};
+}
+
+/// The same name for all integers.
+trait UnsignedAbs: Sized {
+    fn unsigned_abs(self) -> Self;
+}
+
+macro_rules! unsigned {
+    ($($type:ty)*) => {$(
+        impl UnsignedAbs for $type {
+            #[inline(always)]
+            fn unsigned_abs(self) -> Self {
+                self
+            }
+        }
+    )*};
+}
+
+unsigned! { u8 u16 u32 }
+
+// A run has fewer than 2³¹ pixels.
+integers! {
+    u8, i64, u64;
+    u16, i64, u64;
+    u32, i64, u128;
+    i16, i64, u64;
+    i32, i64, u128;
+}
+
+impl sealed::Summed for i64 {
+    const HAS_SQUARES: bool = false;
+    const IS_WHOLE: bool = true;
+
+    #[inline(always)]
+    fn number(self) -> f64 {
+        self as f64
+    }
+
+    #[inline(always)]
+    fn sum_up(run: &[Self], with_deviations: bool) -> Brightness {
+        let min = run.iter().copied().min().unwrap_or_default();
+        let max = run.iter().copied().max().unwrap_or_default();
+        let whole_sum: i128 = run.iter().map(|&value| i128::from(value)).sum();
+        let sum = whole_sum as f64;
+        Brightness {
+            pixels: run.len() as u64,
+            min: min as f64,
+            max: max as f64,
+            whole_sum,
+            sum,
+            deviations: if with_deviations {
+                deviations(run, sum, |value| value as f64)
+            } else {
+                0.0
+            },
+            ..Brightness::default()
+        }
+    }
+}
+
+impl Intensity for i64 {}
+
+macro_rules! floats {
+    ($($type:ty)*) => {$(
+        impl sealed::Summed for $type {
+            const HAS_SQUARES: bool = false;
+            const IS_WHOLE: bool = false;
+
+            #[inline(always)]
+            fn number(self) -> f64 {
+                self.into()
+            }
+
+            #[inline(always)]
+            fn sum_up(run: &[Self], with_deviations: bool) -> Brightness {
+                let (mut min, mut max) = (f64::INFINITY, f64::NEG_INFINITY);
+                for &value in run {
+                    min = least(min, value.into());
+                    max = greatest(max, value.into());
+                }
+                let sum = sum_in_lanes(run, f64::from);
+                Brightness {
+                    pixels: run.len() as u64,
+                    min,
+                    max,
+                    sum,
+                    deviations: if with_deviations {
+                        deviations(run, sum, f64::from)
+                    } else {
+                        0.0
+                    },
+                    ..Brightness::default()
+                }
+            }
+        }
+        impl Intensity for $type {}
+    )*};
+}
+
+floats! { f32 f64 }
+
+/// The sums of `intensity · kʲ`, with k = 0 at the first pixel.
+#[inline(always)]
+fn weighted_sums<T: sealed::Summed + Copy>(run: &[T]) -> [f64; 4] {
+    const LANES: usize = 4;
+    let (groups, rest) = run.as_chunks::<LANES>();
+    let mut lanes = [[0.0; LANES]; 4];
+    let mut places: [f64; LANES] = std::array::from_fn(|lane| lane as f64);
+    for group in groups {
+        for lane in 0..LANES {
+            let (value, k) = (group[lane].number(), places[lane]);
+            lanes[0][lane] += value;
+            lanes[1][lane] += value * k;
+            lanes[2][lane] += value * (k * k);
+            lanes[3][lane] += value * (k * k * k);
+            places[lane] += LANES as f64;
+        }
+    }
+    let mut sums = lanes.map(|lanes| lanes.iter().sum::<f64>());
+    let first = groups.len() * LANES;
+    for (value, k) in rest.iter().zip(first..) {
+        let (value, k) = (value.number(), k as f64);
+        sums[0] += value;
+        sums[1] += value * k;
+        sums[2] += value * (k * k);
+        sums[3] += value * (k * k * k);
+    }
+    sums
+}
+
+/// How the sums of an image's type are to be read.
+#[derive(Clone, Copy)]
+pub(super) struct Kind {
+    pub(super) has_squares: bool,
+    pub(super) is_whole: bool,
+}
+
+/// An intensity image, whatever its type.
+pub(super) trait IntensityImage: Sync {
+    fn width(&self) -> usize;
+    fn height(&self) -> usize;
+    fn kind(&self) -> Kind;
+    /// The rows from `first` to before `end`.
+    fn rows(&self, first: usize, end: usize) -> Result<Box<dyn IntensityRows + '_>>;
+}
+
+/// Some rows of an intensity image.
+pub(super) trait IntensityRows {
+    /// Adds the runs of row `y` to the sums of their labels.
+    fn add(&self, y: usize, runs: &[Run], sums: &mut [Brightness], with_deviations: bool);
+
+    /// Adds the runs of row `y` to their labels' sums of weighted coordinates.
+    fn add_weighted(&self, y: usize, runs: &[Run], bases: &[Base], powers: &mut [Powers]);
+}
+
+impl<T: Intensity> IntensityImage for Samples<'_, T> {
+    fn width(&self) -> usize {
+        Samples::width(self)
+    }
+
+    fn height(&self) -> usize {
+        Samples::height(self)
+    }
+
+    fn kind(&self) -> Kind {
+        Kind {
+            has_squares: T::HAS_SQUARES,
+            is_whole: T::IS_WHOLE,
+        }
+    }
+
+    fn rows(&self, first: usize, end: usize) -> Result<Box<dyn IntensityRows + '_>> {
+        Ok(Box::new(Rows::new(*self, first, end)?))
+    }
+}
+
+impl<T: Intensity> IntensityRows for Rows<'_, T> {
+    fn add(&self, y: usize, runs: &[Run], sums: &mut [Brightness], with_deviations: bool) {
+        let row = self.row(y);
+        for run in runs {
+            let pixels = &row[run.start as usize..run.end as usize];
+            sums[run.slot as usize].join(&T::sum_up(pixels, with_deviations));
+        }
+    }
+
+    fn add_weighted(&self, y: usize, runs: &[Run], bases: &[Base], powers: &mut [Powers]) {
+        let row = self.row(y);
+        for run in runs {
+            let base = &bases[run.slot as usize];
+            let sums = weighted_sums(&row[run.start as usize..run.end as usize]);
+            let first = f64::from(run.start) - f64::from(base.column);
+            let row = (y as u64 - u64::from(base.row)) as f64;
+            powers[run.slot as usize].add_run(row, moved(sums, first));
+        }
+    }
+}
+
+/// The sums for places that are larger by `first`.
+#[inline(always)]
+fn moved([s0, s1, s2, s3]: [f64; 4], first: f64) -> [f64; 4] {
+    [
+        s0,
+        s1 + first * s0,
+        s2 + first * (2.0 * s1 + first * s0),
+        s3 + first * (3.0 * s2 + first * (3.0 * s1 + first * s0)),
+    ]
+}

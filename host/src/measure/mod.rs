@@ -1,0 +1,421 @@
+//! Measures of the labels of an image: areas, boxes, moments, perimeters, hulls, intensities.
+//!
+//! [`Engine::measure`](crate::Engine::measure) reads a label image once and returns a table, whose
+//! numbers are those of scikit-image's `regionprops_table`. The time depends on the numbers of
+//! pixels, runs and border pixels, not on the number of labels or their values.
+//!
+//! A label is a positive value of the image. All of its pixels are one object, connected or not. 0
+//! and negative values are background.
+//!
+//! # Exactness
+//! Numbers of pixels, boxes, Euler numbers, areas of hulls and of filled objects are exact. So are
+//! the sums behind centroids, axes, orientations, and means and deviations of integers; each result
+//! is rounded a few times. Sums of higher moments are exact below 2⁵³. The image is summed up in
+//! strips of rows whose size depends on the image alone, and strips are joined in their order, so
+//! results are the same, bit for bit, on any number of threads.
+
+mod columns;
+mod fill;
+mod hull;
+mod intensities;
+mod labels;
+mod object;
+mod planes;
+mod properties;
+mod rows;
+mod slots;
+mod strip;
+mod sums;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use rayon::prelude::*;
+
+pub(crate) use columns::column_runs;
+pub use intensities::Intensity;
+pub use labels::Label;
+pub use properties::Property;
+pub use table::{Column, Measures, Values};
+
+use crate::error::{Error, OptionProblem, Result};
+use crate::image::{Samples, check_size};
+use crate::memory::{collect, par_collect, reserve, with_room, zeroed_vec};
+use crate::options::setters;
+use crate::progress::Progress;
+use fill::Filler;
+use hull::Hull;
+use intensities::{IntensityImage, Kind};
+use labels::LabelImage;
+use object::{Object, Shape};
+use slots::Slots;
+use strip::{Needs, Sums, Work, sum_up};
+use sums::Span;
+
+/// What [`Engine::measure`](crate::Engine::measure) computes.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct MeasureOptions {
+    /// The properties, in the order of the table's columns; by default the label and its box. Only
+    /// what these need is computed. A property that is named twice has its columns once.
+    pub properties: Properties,
+    /// The distances between rows and between columns; 1 by default.
+    pub spacing: [f64; 2],
+}
+
+impl Default for MeasureOptions {
+    fn default() -> Self {
+        Self {
+            properties: [Property::Label, Property::Bbox].into(),
+            spacing: [1.0; 2],
+        }
+    }
+}
+
+setters! { MeasureOptions {
+    properties: impl Into<Properties>,
+    spacing: [f64; 2],
+}}
+
+/// A set of properties, in the order of a table's columns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Properties(Vec<Property>);
+
+impl Properties {
+    /// The properties, each once.
+    pub fn as_slice(&self) -> &[Property] {
+        &self.0
+    }
+
+    /// All properties, with those of intensities or without.
+    pub fn all(with_intensities: bool) -> Self {
+        let all = Property::ALL.iter().copied();
+        all.filter(|property| with_intensities || !property.needs_intensities())
+            .collect()
+    }
+}
+
+impl FromIterator<Property> for Properties {
+    fn from_iter<I: IntoIterator<Item = Property>>(properties: I) -> Self {
+        let mut list = Vec::new();
+        for property in properties {
+            if !list.contains(&property) {
+                list.push(property);
+            }
+        }
+        Self(list)
+    }
+}
+
+impl<const N: usize> From<[Property; N]> for Properties {
+    fn from(properties: [Property; N]) -> Self {
+        properties.into_iter().collect()
+    }
+}
+
+impl From<&[Property]> for Properties {
+    fn from(properties: &[Property]) -> Self {
+        properties.iter().copied().collect()
+    }
+}
+
+impl From<Vec<Property>> for Properties {
+    fn from(properties: Vec<Property>) -> Self {
+        properties.into_iter().collect()
+    }
+}
+
+/// Measures the labels of an image.
+pub(crate) fn measure<L: Label>(
+    labels: Samples<'_, L>,
+    options: &MeasureOptions,
+    progress: &Progress<'_>,
+) -> Result<Measures> {
+    measure_images(&labels, None, options, progress)
+}
+
+/// Measures the labels of an image, with the intensities of another one.
+pub(crate) fn measure_intensities<L: Label, I: Intensity>(
+    labels: Samples<'_, L>,
+    intensities: Samples<'_, I>,
+    options: &MeasureOptions,
+    progress: &Progress<'_>,
+) -> Result<Measures> {
+    measure_images(&labels, Some(&intensities), options, progress)
+}
+
+fn measure_images(
+    labels: &dyn LabelImage,
+    intensities: Option<&dyn IntensityImage>,
+    options: &MeasureOptions,
+    progress: &Progress<'_>,
+) -> Result<Measures> {
+    let needs = check(labels, intensities, options)?;
+    let work = Work {
+        labels,
+        intensities: intensities.filter(|_| needs.brightness || needs.weighted),
+        needs,
+    };
+    let sums = sum_up_all(work, progress)?;
+    let order = order_of(&sums)?;
+    let shapes = shapes_of(&sums, options)?;
+    let kind = intensities.map_or(
+        Kind {
+            has_squares: false,
+            is_whole: false,
+        },
+        IntensityImage::kind,
+    );
+    let object = |slot: u32| Object {
+        sums: &sums,
+        slot: slot as usize,
+        shape: shapes.get(slot as usize).copied().unwrap_or_default(),
+        spacing: options.spacing,
+        kind,
+    };
+    let mut columns = Vec::new();
+    for &property in options.properties.as_slice() {
+        add_columns(property, &order, &object, &mut columns)?;
+    }
+    progress.report(1, 1)?;
+    Ok(Measures {
+        len: order.len(),
+        columns,
+    })
+}
+
+/// Refuses options that don't fit the images, and says which sums they need.
+fn check(
+    labels: &dyn LabelImage,
+    intensities: Option<&dyn IntensityImage>,
+    options: &MeasureOptions,
+) -> Result<Needs> {
+    let (width, height) = (labels.width(), labels.height());
+    check_size(width as u64, height as u64)?;
+    if let Some(intensities) = intensities
+        && (intensities.width(), intensities.height()) != (width, height)
+    {
+        return Err(Error::option(
+            "intensities",
+            OptionProblem::Conflict,
+            format!(
+                "intensities of {} × {} pixels do not fit labels of {width} × {height}: they must \
+                 have the same size",
+                intensities.width(),
+                intensities.height()
+            ),
+        ));
+    }
+    let [rows, columns] = options.spacing;
+    if !options
+        .spacing
+        .iter()
+        .all(|side| side.is_finite() && *side > 0.0)
+    {
+        return Err(Error::option(
+            "spacing",
+            OptionProblem::OutOfRange,
+            format!("a spacing of {rows} and {columns}: both must be greater than 0, and finite"),
+        ));
+    }
+    let mut needs = Needs::default();
+    for &property in options.properties.as_slice() {
+        if intensities.is_none() && property.needs_intensities() {
+            return Err(Error::option(
+                "properties",
+                OptionProblem::Missing,
+                format!("{property} needs an intensity image"),
+            ));
+        }
+        property.check_spacing(options.spacing)?;
+        property.add_needs(&mut needs);
+    }
+    Ok(needs)
+}
+
+/// The rows of a strip: some 2¹⁹ pixels, and not too few rows, since labels at the seam of two
+/// strips are joined.
+fn rows_per_strip(width: usize) -> usize {
+    (1usize << 19).div_ceil(width).max(32)
+}
+
+/// Labels below this index a table, in an image of this number of pixels.
+fn slots_limit(pixels: usize) -> usize {
+    pixels.min(1 << 30)
+}
+
+/// Sums up the image, strip by strip on all threads.
+fn sum_up_all(work: Work<'_>, progress: &Progress<'_>) -> Result<Sums> {
+    let (width, height) = (work.labels.width(), work.labels.height());
+    let rows = rows_per_strip(width);
+    let strips = height.div_ceil(rows);
+    let new_slots = || Slots::new(slots_limit(width.saturating_mul(rows)));
+    let strip = |strip: usize, slots: &mut Slots| {
+        let first = strip * rows;
+        sum_up(work, first, (first + rows).min(height), slots)
+    };
+    let mut all = Sums::default();
+    let mut slots = Slots::new(slots_limit(width.saturating_mul(height)));
+    if strips > 1 {
+        crate::threads::ensure();
+    }
+    let threads = rayon::current_num_threads();
+    if strips == 1 {
+        return strip(0, &mut slots);
+    }
+    if threads == 1 {
+        let mut own = new_slots();
+        for index in 0..strips {
+            all.join(&strip(index, &mut own)?, &mut slots, work.needs)?;
+            progress.report(index as u64 + 1, strips as u64 + 1)?;
+        }
+        return Ok(all);
+    }
+    // Some strips at a time, so that the sums of all strips are not in memory together.
+    let at_once = 4 * threads;
+    for first in (0..strips).step_by(at_once) {
+        let end = (first + at_once).min(strips);
+        let done = (first..end)
+            .into_par_iter()
+            .map_init(new_slots, |slots, index| strip(index, slots));
+        for sums in par_collect(done, "strips")? {
+            all.join(&sums?, &mut slots, work.needs)?;
+        }
+        progress.report(end as u64, strips as u64 + 1)?;
+    }
+    Ok(all)
+}
+
+/// The slots in the order of their labels.
+fn order_of(sums: &Sums) -> Result<Vec<u32>> {
+    let mut order = collect(0..sums.bases.len() as u32, "the order of labels")?;
+    order.sort_unstable_by_key(|&slot| sums.bases[slot as usize].label);
+    Ok(order)
+}
+
+/// What the runs of each object give, if it is wanted.
+fn shapes_of(sums: &Sums, options: &MeasureOptions) -> Result<Vec<Shape>> {
+    let wanted = |properties: &[Property]| {
+        let mut all = options.properties.as_slice().iter();
+        all.any(|property| properties.contains(property))
+    };
+    let with_diameter = wanted(&[Property::FeretDiameterMax]);
+    let with_hull = with_diameter || wanted(&[Property::AreaConvex, Property::Solidity]);
+    let with_holes = wanted(&[Property::AreaFilled]);
+    if !with_hull && !with_holes {
+        return Ok(Vec::new());
+    }
+    let (spans, starts) = by_label(sums)?;
+    let shape = |(hull, filler): &mut (Hull, Filler), slot: usize| -> Result<Shape> {
+        let spans = &spans[starts[slot]..starts[slot + 1]];
+        let mut shape = Shape::default();
+        if with_hull {
+            hull.find(spans)?;
+            shape.convex = hull.area();
+        }
+        if with_diameter {
+            shape.diameter = hull.diameter(options.spacing)?;
+        }
+        if with_holes {
+            shape.holes = filler.holes(spans)?;
+        }
+        Ok(shape)
+    };
+    let count = sums.bases.len();
+    let mut shapes: Vec<Shape> = Vec::new();
+    reserve(&mut shapes, count, "the shapes of labels")?;
+    shapes.resize(count, Shape::default());
+    /// Labels that a thread takes at a time.
+    const SHARE: usize = 256;
+    if count <= SHARE {
+        let mut memory = Default::default();
+        for (slot, place) in shapes.iter_mut().enumerate() {
+            *place = shape(&mut memory, slot)?;
+        }
+        return Ok(shapes);
+    }
+    crate::threads::ensure();
+    shapes.par_chunks_mut(SHARE).enumerate().try_for_each_init(
+        Default::default,
+        |memory, (share, places)| {
+            for (slot, place) in (share * SHARE..).zip(places) {
+                *place = shape(memory, slot)?;
+            }
+            Ok::<(), Error>(())
+        },
+    )?;
+    Ok(shapes)
+}
+
+/// All runs sorted by slots, those of a slot in raster order; and where each slot's runs start.
+fn by_label(sums: &Sums) -> Result<(Vec<Span>, Vec<usize>)> {
+    const WHAT: &str = "the runs of labels";
+    let mut starts: Vec<usize> = zeroed_vec(sums.bases.len() + 1, WHAT)?;
+    for span in &sums.spans {
+        starts[span.slot as usize + 1] += 1;
+    }
+    for slot in 1..starts.len() {
+        starts[slot] += starts[slot - 1];
+    }
+    let mut next = collect(starts.iter().copied(), WHAT)?;
+    let nothing = Span {
+        slot: 0,
+        row: 0,
+        start: 0,
+        end: 0,
+    };
+    let mut spans = with_room(sums.spans.len(), WHAT)?;
+    spans.resize(sums.spans.len(), nothing);
+    for span in &sums.spans {
+        let place = &mut next[span.slot as usize];
+        spans[*place] = *span;
+        *place += 1;
+    }
+    Ok((spans, starts))
+}
+
+/// Adds the columns of a property, with a value for each slot of `order`.
+fn add_columns<'a>(
+    property: Property,
+    order: &[u32],
+    object: &impl Fn(u32) -> Object<'a>,
+    columns: &mut Vec<Column>,
+) -> Result<()> {
+    const WHAT: &str = "a table of measures";
+    fn fill<T: Copy + Default>(
+        order: &[u32],
+        count: usize,
+        mut value: impl FnMut(u32, &mut [T]),
+    ) -> Result<Vec<Vec<T>>> {
+        let mut columns = Vec::new();
+        for _ in 0..count {
+            columns.push(with_room(order.len(), WHAT)?);
+        }
+        let mut values = [T::default(); 16];
+        for &slot in order {
+            value(slot, &mut values[..count]);
+            for (column, value) in columns.iter_mut().zip(values) {
+                column.push(value);
+            }
+        }
+        Ok(columns)
+    }
+    let names = property.columns();
+    let values: Vec<Values> = if property.is_integer() {
+        let columns = fill(order, names.len(), |slot, values| {
+            object(slot).integers(property, values);
+        })?;
+        columns.into_iter().map(Values::Integers).collect()
+    } else {
+        let columns = fill(order, names.len(), |slot, values| {
+            object(slot).floats(property, values);
+        })?;
+        columns.into_iter().map(Values::Floats).collect()
+    };
+    columns.extend(names.into_iter().zip(values).map(|(name, values)| Column {
+        property,
+        name,
+        values,
+    }));
+    Ok(())
+}

@@ -1,0 +1,346 @@
+//! The measures of one label, from its sums.
+
+use std::f64::consts::{FRAC_PI_4, PI};
+
+use super::intensities::Kind;
+use super::properties::Property;
+use super::strip::Sums;
+use super::sums::{Base, Brightness, Powers, Second};
+
+/// What is found from the runs of an object as a whole.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Shape {
+    /// The number of pixels of the convex hull.
+    pub(super) convex: u64,
+    pub(super) diameter: f64,
+    /// The number of pixels in holes.
+    pub(super) holes: u64,
+}
+
+/// A label with its sums.
+pub(super) struct Object<'a> {
+    pub(super) sums: &'a Sums,
+    pub(super) slot: usize,
+    pub(super) shape: Shape,
+    pub(super) spacing: [f64; 2],
+    pub(super) kind: Kind,
+}
+
+/// The inertia tensor's entries, with b outside the diagonal, and its eigenvalues.
+struct Inertia {
+    a: f64,
+    b: f64,
+    c: f64,
+    major: f64,
+    minor: f64,
+    /// The difference of the eigenvalues.
+    apart: f64,
+}
+
+impl Object<'_> {
+    fn base(&self) -> &Base {
+        &self.sums.bases[self.slot]
+    }
+
+    fn area(&self) -> f64 {
+        self.of_pixels(self.base().area)
+    }
+
+    /// The area of this number of pixels.
+    fn of_pixels(&self, pixels: u64) -> f64 {
+        pixels as f64 * (self.spacing[0] * self.spacing[1])
+    }
+
+    fn area_bbox(&self) -> f64 {
+        let base = self.base();
+        (base.height() * base.width()) as f64 * (self.spacing[0] * self.spacing[1])
+    }
+
+    /// The column of a label's origin within its box. The row is the box's first.
+    fn origin(&self) -> i64 {
+        i64::from(self.base().column) - i64::from(self.base().min_column)
+    }
+
+    /// An integer property.
+    pub(super) fn integers(&self, property: Property, values: &mut [i64]) {
+        let base = self.base();
+        match property {
+            Property::Label => values[0] = base.label,
+            Property::NumPixels => values[0] = base.area as i64,
+            Property::EulerNumber => values[0] = self.sums.pairs[self.slot].euler_8(),
+            Property::EulerNumber4 => values[0] = self.sums.pairs[self.slot].euler_4(),
+            _ => values.copy_from_slice(&[
+                base.row.into(),
+                base.min_column.into(),
+                i64::from(base.last_row) + 1,
+                i64::from(base.max_column) + 1,
+            ]),
+        }
+    }
+
+    /// A property of floating-point numbers.
+    pub(super) fn floats(&self, property: Property, values: &mut [f64]) {
+        match property {
+            Property::Centroid => {
+                let [row, column] = self.centroid();
+                let base = self.base();
+                values[0] = (f64::from(base.row) + row) * self.spacing[0];
+                values[1] = (f64::from(base.min_column) + column) * self.spacing[1];
+            }
+            Property::CentroidLocal => {
+                let centroid = self.centroid();
+                values[0] = centroid[0] * self.spacing[0];
+                values[1] = centroid[1] * self.spacing[1];
+            }
+            Property::Moments => self.fill(&self.moments(), values),
+            Property::MomentsCentral => self.fill(&self.central(), values),
+            Property::MomentsNormalized => self.fill_normalized(&self.central(), values),
+            Property::MomentsHu => self.fill_hu(&self.central(), values),
+            Property::InertiaTensor => {
+                let Inertia { a, b, c, .. } = self.inertia();
+                values.copy_from_slice(&[a, b, b, c]);
+            }
+            Property::InertiaTensorEigvals => {
+                let Inertia { major, minor, .. } = self.inertia();
+                values.copy_from_slice(&[major, minor]);
+            }
+            Property::CentroidWeighted | Property::CentroidWeightedLocal => {
+                let (weighted, base) = (self.weighted(), self.base());
+                let centroid = weighted_centroid(&weighted);
+                let corner = match property {
+                    Property::CentroidWeighted => [base.row, base.min_column],
+                    _ => [0; 2],
+                };
+                for (axis, value) in values.iter_mut().enumerate() {
+                    *value = (centroid[axis] + f64::from(corner[axis])) * self.spacing[axis];
+                }
+            }
+            Property::MomentsWeighted => self.fill(&self.weighted(), values),
+            Property::MomentsWeightedCentral => self.fill(&self.weighted_central(), values),
+            Property::MomentsWeightedNormalized => {
+                self.fill_normalized(&self.weighted_central(), values);
+            }
+            Property::MomentsWeightedHu => self.fill_hu(&self.weighted_central(), values),
+            _ => values[0] = self.number(property),
+        }
+    }
+
+    /// A property that is one number.
+    fn number(&self, property: Property) -> f64 {
+        match property {
+            Property::Area => self.area(),
+            Property::AreaBbox => self.area_bbox(),
+            Property::AxisMajorLength => 4.0 * self.inertia().major.sqrt(),
+            Property::AxisMinorLength => 4.0 * self.inertia().minor.sqrt(),
+            Property::Eccentricity => {
+                let Inertia { major, apart, .. } = self.inertia();
+                if major == 0.0 {
+                    0.0
+                } else {
+                    (apart / major).min(1.0).sqrt()
+                }
+            }
+            Property::Orientation => {
+                let Inertia { a, b, c, .. } = self.inertia();
+                if a != c {
+                    0.5 * (-2.0 * b).atan2(c - a)
+                } else if b < 0.0 {
+                    FRAC_PI_4
+                } else {
+                    -FRAC_PI_4
+                }
+            }
+            Property::EquivalentDiameterArea => (4.0 * self.area() / PI).sqrt(),
+            Property::Extent => self.area() / self.area_bbox(),
+            Property::Perimeter => self.sums.outlines[self.slot].length() * self.spacing[0],
+            Property::PerimeterCrofton => {
+                let pairs = &self.sums.pairs[self.slot];
+                pairs.crofton(self.base().area) * self.spacing[0]
+            }
+            Property::AreaConvex => self.of_pixels(self.shape.convex),
+            Property::Solidity => self.area() / self.of_pixels(self.shape.convex),
+            Property::FeretDiameterMax => self.shape.diameter,
+            Property::AreaFilled => self.of_pixels(self.base().area + self.shape.holes),
+            Property::IntensityMin => self.brightness().min,
+            Property::IntensityMax => self.brightness().max,
+            Property::IntensityMean => self.mean(),
+            Property::IntensityStd => self.variance().sqrt(),
+            // The others are integers, or have several numbers.
+            _ => f64::NAN,
+        }
+    }
+
+    /// The centroid in pixels, counted from the box's first one.
+    fn centroid(&self) -> [f64; 2] {
+        let area = self.base().area;
+        let sums = self.sums.second[self.slot].shifted(area, 0, self.origin());
+        [sums.r as f64 / area as f64, sums.c as f64 / area as f64]
+    }
+
+    /// Second central moments times the number of pixels, for a spacing of 1: of rows, of both, and
+    /// of columns; exactly, unless they exceed 127 bits.
+    fn spread(&self) -> ([f64; 3], Option<[i128; 3]>) {
+        let area = self.base().area;
+        let n = i128::from(area);
+        let second = &self.sums.second[self.slot];
+        // Sums around a pixel at the centroid are small.
+        let center = |sum: i128| -(sum.div_euclid(n) as i64);
+        let Second { r, c, rr, rc, cc } = second.shifted(area, center(second.r), center(second.c));
+        let exactly = |products: i128, a: i128, b: i128| {
+            Some(n.checked_mul(products)?.checked_sub(a.checked_mul(b)?)?)
+        };
+        let whole = (|| Some([exactly(rr, r, r)?, exactly(rc, r, c)?, exactly(cc, c, c)?]))();
+        let rounded =
+            |products: i128, a: i128, b: i128| n as f64 * products as f64 - a as f64 * b as f64;
+        let spread = match whole {
+            Some(whole) => whole.map(|sum| sum as f64),
+            None => [rounded(rr, r, r), rounded(rc, r, c), rounded(cc, c, c)],
+        };
+        (spread, whole)
+    }
+
+    fn inertia(&self) -> Inertia {
+        let ([rows, both, columns], whole) = self.spread();
+        let n = self.base().area as f64;
+        let [dy, dx] = self.spacing;
+        let a = columns / n / n * (dx * dx);
+        let b = -(both / n / n * (dy * dx));
+        let c = rows / n / n * (dy * dy);
+        let apart = 2.0 * ((a - c) / 2.0).hypot(b);
+        let major = (a + c + apart) / 2.0;
+        // From the determinant, which integers give without cancellation.
+        let whole = whole.and_then(|[rows, both, columns]| {
+            rows.checked_mul(columns)?
+                .checked_sub(both.checked_mul(both)?)
+        });
+        let determinant = match whole {
+            Some(whole) => whole as f64 / (n * n) / (n * n) * (dy * dx * dy * dx),
+            None => a * c - b * b,
+        };
+        let minor = if major > 0.0 {
+            (determinant / major).clamp(0.0, major)
+        } else {
+            0.0
+        };
+        Inertia {
+            a,
+            b,
+            c,
+            major,
+            minor,
+            apart,
+        }
+    }
+
+    /// Moments in pixels, counted from the box's first one.
+    fn moments(&self) -> Powers {
+        self.sums.powers[self.slot].shifted(0.0, self.origin() as f64)
+    }
+
+    /// Moments in pixels, counted from the centroid.
+    fn central(&self) -> Powers {
+        let base = self.base();
+        let n = base.area as f64;
+        let second = &self.sums.second[self.slot];
+        let mut central =
+            self.sums.powers[self.slot].shifted(-(second.r as f64 / n), -(second.c as f64 / n));
+        // Those of lower orders without rounding.
+        let ([rows, both, columns], _) = self.spread();
+        let moments = &mut central.0;
+        moments[0][0] = n;
+        moments[0][1] = 0.0;
+        moments[1][0] = 0.0;
+        moments[0][2] = columns / n;
+        moments[1][1] = both / n;
+        moments[2][0] = rows / n;
+        central
+    }
+
+    /// Weighted moments in pixels, counted from the box's first one.
+    fn weighted(&self) -> Powers {
+        self.sums.weighted[self.slot].shifted(0.0, self.origin() as f64)
+    }
+
+    /// Weighted moments in pixels, counted from the weighted centroid.
+    fn weighted_central(&self) -> Powers {
+        let weighted = &self.sums.weighted[self.slot];
+        let [row, column] = weighted_centroid(weighted);
+        weighted.shifted(-row, -column)
+    }
+
+    /// Fills in moments for the spacing.
+    fn fill(&self, moments: &Powers, values: &mut [f64]) {
+        for (i, row) in moments.0.iter().enumerate() {
+            for (j, moment) in row.iter().enumerate() {
+                let scale = self.spacing[0].powi(i as i32) * self.spacing[1].powi(j as i32);
+                values[4 * i + j] = moment * scale;
+            }
+        }
+    }
+
+    fn fill_normalized(&self, central: &Powers, values: &mut [f64]) {
+        self.fill(central, values);
+        let scale = self.spacing[0].min(self.spacing[1]);
+        let area = values[0];
+        for (at, value) in values.iter_mut().enumerate() {
+            let order = (at / 4 + at % 4) as i32;
+            *value = if order < 2 {
+                f64::NAN
+            } else {
+                *value / scale.powi(order) / area.powf(f64::from(order) / 2.0 + 1.0)
+            };
+        }
+    }
+
+    /// Fills in Hu's moments (Visual Pattern Recognition by Moment Invariants, 1962).
+    fn fill_hu(&self, central: &Powers, values: &mut [f64]) {
+        let mut normalized = [0.0; 16];
+        self.fill_normalized(central, &mut normalized);
+        let nu = |i: usize, j: usize| normalized[4 * i + j];
+        let (sum, difference) = (nu(2, 0) + nu(0, 2), nu(2, 0) - nu(0, 2));
+        let (p, q) = (nu(3, 0) + nu(1, 2), nu(2, 1) + nu(0, 3));
+        let (u, v) = (nu(3, 0) - 3.0 * nu(1, 2), 3.0 * nu(2, 1) - nu(0, 3));
+        let (pp, qq) = (p * p, q * q);
+        let (by_p, by_q) = (p * (pp - 3.0 * qq), q * (3.0 * pp - qq));
+        values.copy_from_slice(&[
+            sum,
+            difference * difference + 4.0 * nu(1, 1) * nu(1, 1),
+            u * u + v * v,
+            pp + qq,
+            u * by_p + v * by_q,
+            difference * (pp - qq) + 4.0 * nu(1, 1) * p * q,
+            v * by_p - u * by_q,
+        ]);
+    }
+
+    fn brightness(&self) -> &Brightness {
+        &self.sums.brightness[self.slot]
+    }
+
+    fn mean(&self) -> f64 {
+        let (brightness, n) = (self.brightness(), self.base().area as f64);
+        if self.kind.is_whole {
+            brightness.whole_sum as f64 / n
+        } else {
+            brightness.sum / n
+        }
+    }
+
+    fn variance(&self) -> f64 {
+        let (brightness, area) = (self.brightness(), self.base().area);
+        if !self.kind.has_squares {
+            return brightness.deviations / area as f64;
+        }
+        // Around an integer next to the mean, sums are small. Those of squares are below 2¹⁰⁴.
+        let (n, sum) = (i128::from(area), brightness.whole_sum);
+        let center = sum.div_euclid(n);
+        let rest = sum - n * center;
+        let squares = brightness.squares as i128 - 2 * center * sum + n * center * center;
+        (squares as f64 - rest as f64 * (rest as f64 / n as f64)) / n as f64
+    }
+}
+
+fn weighted_centroid(weighted: &Powers) -> [f64; 2] {
+    let moments = &weighted.0;
+    [moments[1][0] / moments[0][0], moments[0][1] / moments[0][0]]
+}

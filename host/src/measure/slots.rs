@@ -1,0 +1,81 @@
+//! From labels to places in arrays, for labels of any size and with any gaps.
+
+use std::collections::HashMap;
+
+use crate::error::Result;
+use crate::memory::{reserve, reserve_in_map, zeroed_vec};
+
+/// What a slot holds: at least the label.
+pub(super) trait Labelled {
+    fn label(&self) -> i64;
+}
+
+/// The smallest table.
+const LEAST_LEN: usize = 1 << 12;
+
+/// The slots of labels, numbered as the labels come.
+///
+/// Labels below a limit index a table. An entry counts if the slot that it names has that label, so
+/// the table is never cleared. Other labels, as of an image with gaps, are in a map.
+pub(super) struct Slots {
+    table: Vec<u32>,
+    limit: i64,
+    map: HashMap<i64, u32>,
+}
+
+impl Slots {
+    /// Slots for labels of which most are below `limit`.
+    pub(super) fn new(limit: usize) -> Self {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        Self {
+            table: Vec::new(),
+            limit: limit.max(LEAST_LEN as i64),
+            map: HashMap::new(),
+        }
+    }
+
+    /// Forgets all labels. `all` is to be empty at the next call of [`get`](Self::get).
+    pub(super) fn clear(&mut self) {
+        self.map.clear();
+    }
+
+    /// The slot of `label`, if it has one among `all`, what there is at the slots.
+    #[inline(always)]
+    pub(super) fn get(&self, label: i64, all: &[impl Labelled]) -> Option<u32> {
+        if let Some(&slot) = self.table.get(label as usize) {
+            let found = all.get(slot as usize)?;
+            return (found.label() == label).then_some(slot);
+        }
+        self.map.get(&label).copied()
+    }
+
+    /// Says that `label` has the next slot, which is `slot`.
+    #[cold]
+    pub(super) fn set(&mut self, label: i64, slot: u32) -> Result<()> {
+        const WHAT: &str = "the places of labels";
+        if label < self.limit {
+            let index = label as usize;
+            if index >= self.table.len() {
+                let len = (index + 1).next_power_of_two();
+                let len = len.clamp(LEAST_LEN, self.limit as usize);
+                // A new array instead of a longer one: zeros that nobody reads take no memory.
+                let mut table = zeroed_vec(len, WHAT)?;
+                table[..self.table.len()].copy_from_slice(&self.table);
+                self.table = table;
+            }
+            self.table[index] = slot;
+            return Ok(());
+        }
+        reserve_in_map(&mut self.map, WHAT)?;
+        self.map.insert(label, slot);
+        Ok(())
+    }
+}
+
+/// Room for one more element, for all arrays that are indexed by slots.
+pub(super) fn room<T>(array: &mut Vec<T>) -> Result<()> {
+    if array.len() == array.capacity() {
+        reserve(array, array.len().max(64), "the sums of labels")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,197 @@
+//! Masks as run lengths, for `trazar.rle`.
+
+use numpy::ndarray::Ix1;
+use numpy::{Element, PyArray1};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+use rayon::prelude::*;
+use trazar::measure::Label;
+use trazar::rle::{Merge, Rle, encode_labels, merge};
+use trazar::{BinaryImage, Engine};
+
+use crate::arrays::{collect, owned, python_bytes};
+use crate::errors;
+use crate::image::{self, in_place, numpys};
+use crate::measure::{Labels, View};
+use crate::work::{self, in_pool};
+
+/// A mask from Python: its height, its width and its counts, compressed or not.
+pub(crate) struct Given(Rle);
+
+impl<'py> FromPyObject<'_, 'py> for Given {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let (height, width, counts) = object.extract::<(u32, u32, Bound<'py, PyAny>)>()?;
+        let mask = if let Ok(bytes) = counts.cast::<PyBytes>() {
+            Rle::from_text(height, width, bytes.as_bytes())
+        } else if let Ok(text) = counts.cast::<PyString>() {
+            Rle::from_text(height, width, text.to_cow()?.as_bytes())
+        } else {
+            let counts: Vec<u32> = counts.extract().map_err(|_| {
+                errors::input("counts are bytes, or a list of integers from 0 to 4294967295")
+            })?;
+            Rle::new(height, width, counts)
+        };
+        mask.map(Self).map_err(errors::from_library)
+    }
+}
+
+/// Height, width and compressed counts.
+type Text<'py> = (u32, u32, Bound<'py, PyBytes>);
+
+/// Compresses masks.
+fn texts<'py>(py: Python<'py>, masks: &[Rle]) -> PyResult<Vec<Text<'py>>> {
+    let texts = masks.iter().map(|mask| {
+        let text = mask.to_text().map_err(errors::from_library)?;
+        Ok((mask.height(), mask.width(), python_bytes(py, &text)?))
+    });
+    texts.collect()
+}
+
+/// Encodes the masks of an array of shape (H, W) or (N, H, W), in which columns are rows if they
+/// are `turned`.
+#[pyfunction]
+pub(crate) fn rle_encode<'py>(masks: &Bound<'py, PyAny>, turned: bool) -> PyResult<Vec<Text<'py>>> {
+    let py = masks.py();
+    let input = image::read(masks, None, true, 0)?;
+    if input.images.is_empty() {
+        // Without pixels there is one count of 0.
+        let shape: Vec<usize> = numpys(masks)?.getattr("shape")?.extract()?;
+        let side = |side: usize| u32::try_from(side).map_err(|_| errors::input("too many pixels"));
+        let (height, width) = (side(input.height)?, side(input.width)?);
+        let (height, width) = if turned {
+            (width, height)
+        } else {
+            (height, width)
+        };
+        let count = if input.is_batch { shape[0] } else { 1 };
+        let mask = Rle::new(height, width, vec![0]).map_err(errors::from_library)?;
+        return texts(py, &vec![mask; count]);
+    }
+    let size = input.pixels();
+    let masks = work::run(py, Engine::cpu(), size, move |_| {
+        let encode = |image: &BinaryImage| match turned {
+            true => Rle::from_columns(image),
+            false => Rle::from_image(image),
+        };
+        match &input.images[..] {
+            [image] => Ok(vec![encode(image)?]),
+            images => images.par_iter().map(encode).collect(),
+        }
+    })?;
+    texts(py, &masks)
+}
+
+/// Encodes the mask of each label: the labels, and the masks.
+#[pyfunction]
+pub(crate) fn rle_encode_labels<'py>(
+    labels: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyArray1<i64>>, Vec<Text<'py>>)> {
+    fn encode<L: Label + Element>(labels: &View<L>) -> trazar::Result<Vec<(i64, Rle)>> {
+        encode_labels(labels.view())
+    }
+    let py = labels.py();
+    let array = in_place(numpys(labels)?)?;
+    let size = array.len()? as u64;
+    let labels = Labels::of(&array)?;
+    let found = work::run(py, Engine::cpu(), size, move |_| match &labels {
+        Labels::U8(labels) => encode(labels),
+        Labels::U16(labels) => encode(labels),
+        Labels::U32(labels) => encode(labels),
+        Labels::I16(labels) => encode(labels),
+        Labels::I32(labels) => encode(labels),
+        Labels::I64(labels) => encode(labels),
+    })?;
+    let (labels, masks): (Vec<i64>, Vec<Rle>) = found.into_iter().unzip();
+    Ok((owned(py, Ix1(labels.len()), labels)?, texts(py, &masks)?))
+}
+
+/// The pixels of masks of one size, column by column and mask by mask.
+#[pyfunction]
+pub(crate) fn rle_decode(py: Python<'_>, masks: Vec<Given>) -> PyResult<Bound<'_, PyArray1<u8>>> {
+    let Some(Given(first)) = masks.first() else {
+        return owned(py, Ix1(0), Vec::new());
+    };
+    let (height, width) = (first.height(), first.width());
+    if let Some(Given(other)) = masks
+        .iter()
+        .find(|Given(mask)| (mask.height(), mask.width()) != (height, width))
+    {
+        return Err(errors::input(format!(
+            "masks of size [{height}, {width}] and [{}, {}]: those of one array have one size",
+            other.height(),
+            other.width()
+        )));
+    }
+    let pixels = height as usize * width as usize;
+    let len = pixels.saturating_mul(masks.len());
+    let zeros = bytemuck::allocation::try_zeroed_vec::<u8>(len);
+    let mut all = zeros.map_err(|()| {
+        errors::from_library(trazar::Error::out_of_memory("the masks", len as u64))
+    })?;
+    let filled = py.detach(|| {
+        in_pool(|| {
+            if pixels == 0 {
+                return Ok(());
+            }
+            let places = all.par_chunks_exact_mut(pixels);
+            let each = places.zip(&masks);
+            each.try_for_each(|(place, Given(mask))| mask.fill_columns(place))
+        })
+    });
+    filled.map_err(errors::from_library)?;
+    owned(py, Ix1(len), all)
+}
+
+/// The masks' numbers of foreground pixels.
+#[pyfunction]
+pub(crate) fn rle_area(masks: Vec<Given>) -> Vec<u64> {
+    masks.iter().map(|Given(mask)| mask.area()).collect()
+}
+
+/// The masks' boxes: x, y, width and height.
+#[pyfunction]
+pub(crate) fn rle_to_bbox(masks: Vec<Given>) -> Vec<[u32; 4]> {
+    let masks = masks.iter();
+    masks.map(|Given(mask)| mask.bounding_box()).collect()
+}
+
+/// The overlap of each mask of `found` with each of `truth`, in the order of `found` within that of
+/// `truth`; -1 for masks of different sizes whose boxes overlap.
+#[pyfunction]
+pub(crate) fn rle_iou(
+    py: Python<'_>,
+    found: Vec<Given>,
+    truth: Vec<Given>,
+    is_crowd: Vec<bool>,
+) -> PyResult<Bound<'_, PyArray1<f64>>> {
+    let all = py.detach(|| {
+        let pairs = truth
+            .iter()
+            .zip(&is_crowd)
+            .flat_map(|(Given(truth), &is_crowd)| {
+                found
+                    .iter()
+                    .map(move |Given(found)| found.iou(truth, is_crowd).unwrap_or(-1.0))
+            });
+        collect(pairs, "the overlaps of masks")
+    });
+    let all = all.map_err(errors::from_library)?;
+    owned(py, Ix1(all.len()), all)
+}
+
+/// The union or the intersection of masks.
+#[pyfunction]
+pub(crate) fn rle_merge(py: Python<'_>, masks: Vec<Given>, intersect: bool) -> PyResult<Text<'_>> {
+    let masks = masks.into_iter().map(|Given(mask)| mask);
+    let masks = collect(masks, "masks").map_err(errors::from_library)?;
+    let how = match intersect {
+        true => Merge::Intersection,
+        false => Merge::Union,
+    };
+    let merged = py.detach(|| merge(&masks, how));
+    let merged = merged.map_err(errors::from_library)?;
+    let text = merged.to_text().map_err(errors::from_library)?;
+    Ok((merged.height(), merged.width(), python_bytes(py, &text)?))
+}
