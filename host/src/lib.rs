@@ -5,6 +5,7 @@
 //! |---|---|---|---|
 //! | [`label`] | finds connected components | [`Engine::label`] | [`Labels`] |
 //! | [`trace`] | finds borders with their hierarchy, exactly as `cv2.findContours` gives them, or along the pixels' edges | [`Engine::trace`] | [`Contours`] |
+//! | [`distance`] | finds the least costs of travel on rasters of friction, and the paths | [`Engine::cost_distance`] | [`CostDistance`] |
 //! | [`route`] | joins pins on a grid of weighted edges by trees of small cost | [`Engine::route`] | [`Route`] |
 //!
 //! An image is a [`BinaryImage`], one bit per pixel. An [`Engine`] runs the work. [`formats`] reads
@@ -43,6 +44,7 @@ mod bytes;
 pub mod cuda;
 
 mod device_choice;
+pub mod distance;
 mod engine;
 pub mod error;
 #[cfg(feature = "formats")]
@@ -67,6 +69,8 @@ pub use backend::Backend;
 pub use cuda_std::emulator;
 pub use device_choice::Job;
 pub use engine::Engine;
+#[doc(no_inline)]
+pub use distance::{CostDistance, CostDistanceOptions, CostSurface, Neighbours, Sources};
 pub use error::{Error, Result};
 pub use geometry::{BoundingBox, Location};
 pub use glam;

@@ -2,6 +2,8 @@
 //! memory.
 
 use crate::backend::Backend;
+use crate::distance;
+use crate::distance::search::Search;
 use crate::error::Result;
 use crate::geometry::Cell;
 use crate::gpu::Gpu;
@@ -74,6 +76,12 @@ pub(super) trait DeviceJobs: Send + Sync {
         sources: &[Cell],
         options: &DistanceOptions,
     ) -> Result<Distances>;
+
+    /// The costs of a cost surface, with the margin of `search`.
+    fn costs_f32(&self, search: &Search<f32>, progress: &Progress<'_>) -> Result<Vec<f32>>;
+
+    /// As [`costs_f32`](Self::costs_f32), in f64.
+    fn costs_f64(&self, search: &Search<f64>, progress: &Progress<'_>) -> Result<Vec<f64>>;
 }
 
 /// One or more GPUs: all of them label, and trace images in bands; the first one runs all other
@@ -195,5 +203,13 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
         options: &DistanceOptions,
     ) -> Result<Distances> {
         self.run(|| self.router.distances_host(grid, sources, options))
+    }
+
+    fn costs_f32(&self, search: &Search<f32>, progress: &Progress<'_>) -> Result<Vec<f32>> {
+        self.run(|| distance::gpu::costs(&self.all[0], search, progress))
+    }
+
+    fn costs_f64(&self, search: &Search<f64>, progress: &Progress<'_>) -> Result<Vec<f64>> {
+        self.run(|| distance::gpu::costs(&self.all[0], search, progress))
     }
 }

@@ -2,6 +2,7 @@
 //! `route.rs`.
 
 mod auto;
+mod distance;
 mod gpus;
 mod label;
 mod route;

@@ -82,6 +82,18 @@ pub enum Unavailable {
         instead: Vec<&'static str>,
     },
 
+    /// A job that does not run on the backend.
+    #[error("{job} run on the device {}, not on {}", names(runs_on), backend.name())]
+    #[non_exhaustive]
+    Job {
+        /// The work, in words: `"cost distances"`.
+        job: &'static str,
+        /// The backend that was to run it.
+        backend: Backend,
+        /// The backends that run it.
+        runs_on: &'static [Backend],
+    },
+
     /// A result that an [`Engine`](crate::Engine) computes on the processor, requested from a
     /// device.
     #[error("{what} are made on the processor: {instead}, or with an engine")]

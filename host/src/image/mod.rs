@@ -399,6 +399,7 @@ samples! {
     u16, false, |_| false;
     i16, false, |_| false;
     i32, false, |_| false;
+    u32, false, |_| false;
     f32, true, f32::is_nan;
     f64, true, f64::is_nan;
 }

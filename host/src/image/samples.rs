@@ -118,7 +118,7 @@ impl<'a, T> Samples<'a, T> {
     }
 
     /// The values of row `y`, if they are adjacent. Either all rows' values are, or none's.
-    fn row(&self, y: usize) -> Option<&'a [T]> {
+    pub(crate) fn row(&self, y: usize) -> Option<&'a [T]> {
         match &self.layout {
             Layout::Strided {
                 values,
@@ -149,7 +149,7 @@ impl<'a, T> Samples<'a, T> {
 }
 
 impl<T: Sample> Samples<'_, T> {
-    fn get(&self, x: usize, y: usize) -> T {
+    pub(crate) fn get(&self, x: usize, y: usize) -> T {
         match &self.layout {
             Layout::Strided {
                 values,
