@@ -68,9 +68,9 @@ pub use backend::Backend;
 /// The emulated device, which runs kernels on the processor and checks them.
 pub use cuda_std::emulator;
 pub use device_choice::Job;
-pub use engine::Engine;
 #[doc(no_inline)]
 pub use distance::{CostDistance, CostDistanceOptions, CostSurface, Neighbours, Sources};
+pub use engine::Engine;
 pub use error::{Error, Result};
 pub use geometry::{BoundingBox, Location};
 pub use glam;

@@ -103,11 +103,7 @@ pub fn corridor(
     })
 }
 
-fn sum<P: Real>(
-    first: &[P],
-    second: &[P],
-    threshold: Option<f64>,
-) -> Result<(Costs, Option<f64>)> {
+fn sum<P: Real>(first: &[P], second: &[P], threshold: Option<f64>) -> Result<(Costs, Option<f64>)> {
     let mut sums = filled_vec(P::NAN, first.len(), "the corridor")?;
     let least = sums
         .par_iter_mut()

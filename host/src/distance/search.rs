@@ -105,12 +105,6 @@ impl<P: Real> Search<P> {
         y as isize * self.stride as isize + x as isize
     }
 
-    /// The column and the row of a place.
-    pub(crate) fn cell(&self, place: usize) -> (u32, u32) {
-        let (x, y) = (place % self.stride, place / self.stride);
-        ((x - self.margin) as u32, (y - self.margin) as u32)
-    }
-
     /// Refuses costs that leave cells without a cost only because all paths to them overflow.
     pub(crate) fn check_overflow(&self, costs: &[P]) -> Result<()> {
         if self.max_cost.is_finite() {
@@ -133,7 +127,9 @@ impl<P: Real> Search<P> {
             let x = (0..self.width).find(is_cut_off)?;
             Some((y, x))
         });
-        found.min().map_or(Ok(()), |(y, x)| Err(overflow::<P>(x, y)))
+        found
+            .min()
+            .map_or(Ok(()), |(y, x)| Err(overflow::<P>(x, y)))
     }
 
     /// An array with the margin, without it.

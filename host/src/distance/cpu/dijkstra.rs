@@ -21,7 +21,11 @@ pub(super) fn costs<P: Real>(search: &Search<P>, progress: &Progress<'_>) -> Res
         let cost = &mut costs[start.place as usize];
         if start.cost < *cost && start.cost <= search.max_cost {
             *cost = start.cost;
-            push_to_heap(&mut heap, Reverse((start.cost.ordered(), start.place)), HEAP)?;
+            push_to_heap(
+                &mut heap,
+                Reverse((start.cost.ordered(), start.place)),
+                HEAP,
+            )?;
         }
     }
     let mut settled = 0u64;

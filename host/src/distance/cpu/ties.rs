@@ -36,7 +36,11 @@ impl<'a, P: Real> Solved<'a, P> {
         let at = |offset| friction[place.wrapping_add_signed(self.search.jump(offset))];
         // Equal both ways.
         let cost = step.cost(friction[place], friction[next], at);
-        let (from, to) = if forward { (place, next) } else { (next, place) };
+        let (from, to) = if forward {
+            (place, next)
+        } else {
+            (next, place)
+        };
         let (from, to) = (self.costs[from], self.costs[to]);
         to.is_finite() && from + cost == to
     }
@@ -126,7 +130,11 @@ impl<'a, P: Real> Solved<'a, P> {
     fn cross_plateaus(&self, codes: &mut [u8]) -> Result<()> {
         const WHAT: &str = "the cells of plateaus";
         let mut layer: Vec<(u32, u8)> = Vec::new();
-        for (place, _) in codes.iter().enumerate().filter(|&(_, &code)| code == PENDING) {
+        for (place, _) in codes
+            .iter()
+            .enumerate()
+            .filter(|&(_, &code)| code == PENDING)
+        {
             if let Some(code) = self.along(place, codes) {
                 push(&mut layer, (place as u32, code), WHAT)?;
             }
