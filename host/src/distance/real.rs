@@ -1,7 +1,7 @@
 //! [`Real`]: the two precisions of costs.
 
 use std::fmt::Debug;
-use std::ops::{Add, Mul};
+use std::ops::{Add, Mul, Sub};
 
 use super::options::Precision;
 use super::result::Costs;
@@ -9,7 +9,15 @@ use super::surface::Friction;
 
 /// f32 or f64. Costs are never NaN or negative while they are computed; infinity is "not reached".
 pub(crate) trait Real:
-    Copy + Debug + PartialOrd + Add<Output = Self> + Mul<Output = Self> + Send + Sync + 'static
+    Copy
+    + Debug
+    + PartialOrd
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Send
+    + Sync
+    + 'static
 {
     const PRECISION: Precision;
     const ZERO: Self;

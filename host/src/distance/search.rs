@@ -105,6 +105,12 @@ impl<P: Real> Search<P> {
         y as isize * self.stride as isize + x as isize
     }
 
+    /// The column and the row of a place.
+    pub(crate) fn cell(&self, place: usize) -> (usize, usize) {
+        let (x, y) = (place % self.stride, place / self.stride);
+        (x - self.margin, y - self.margin)
+    }
+
     /// Refuses costs that leave cells without a cost only because all paths to them overflow.
     pub(crate) fn check_overflow(&self, costs: &[P]) -> Result<()> {
         if self.max_cost.is_finite() {

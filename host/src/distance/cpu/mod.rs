@@ -4,6 +4,7 @@ mod buckets;
 mod dijkstra;
 mod queue;
 pub(crate) mod ties;
+mod tiles;
 
 use super::options::DistanceAlgorithm;
 use super::real::Real;
@@ -23,6 +24,6 @@ pub(crate) fn costs<P: Real>(
     match algorithm {
         DistanceAlgorithm::Dijkstra => dijkstra::costs(search, progress),
         DistanceAlgorithm::Buckets => buckets::costs(search, progress),
-        DistanceAlgorithm::Tiles => buckets::costs(search, progress),
+        DistanceAlgorithm::Tiles => tiles::costs(search, progress),
     }
 }
