@@ -39,7 +39,11 @@ impl Engine {
             Precision::F32 => {
                 let search = Search::<f32>::new(surface, sources, options)?;
                 let costs = match &self.device {
-                    None => cpu::costs(&search, self.algorithm(options)?, &self.progress())?,
+                    None => cpu::costs(
+                        &search,
+                        self.algorithm(options, search.friction.len())?,
+                        &self.progress(),
+                    )?,
                     Some(device) => device.costs_f32(&search, &self.progress())?,
                 };
                 self.finish(&search, costs, options)
@@ -47,7 +51,11 @@ impl Engine {
             Precision::F64 => {
                 let search = Search::<f64>::new(surface, sources, options)?;
                 let costs = match &self.device {
-                    None => cpu::costs(&search, self.algorithm(options)?, &self.progress())?,
+                    None => cpu::costs(
+                        &search,
+                        self.algorithm(options, search.friction.len())?,
+                        &self.progress(),
+                    )?,
                     Some(device) => device.costs_f64(&search, &self.progress())?,
                 };
                 self.finish(&search, costs, options)
@@ -55,8 +63,8 @@ impl Engine {
         }
     }
 
-    fn algorithm(&self, options: &CostDistanceOptions) -> Result<DistanceAlgorithm> {
-        let algorithm = options.algorithm.unwrap_or(DistanceAlgorithm::Tiles);
+    fn algorithm(&self, options: &CostDistanceOptions, cells: usize) -> Result<DistanceAlgorithm> {
+        let algorithm = options.algorithm.unwrap_or_else(|| cpu::usual(cells));
         let others = DistanceAlgorithm::on(self.backend()).iter();
         self.backend().check_runs(
             "distance",

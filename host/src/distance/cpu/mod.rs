@@ -12,6 +12,18 @@ use super::search::Search;
 use crate::error::Result;
 use crate::progress::Progress;
 
+/// The algorithm that is faster for rasters of that many cells.
+pub(crate) fn usual(cells: usize) -> DistanceAlgorithm {
+    /// Smaller rasters are done before the threads are awake.
+    const LEAST: usize = 1 << 17;
+    crate::threads::ensure();
+    if cells < LEAST || rayon::current_num_threads() < 2 {
+        DistanceAlgorithm::Buckets
+    } else {
+        DistanceAlgorithm::Tiles
+    }
+}
+
 /// The cost of every cell, in an array with the margin of `search`; infinity where nothing reaches.
 ///
 /// # Errors

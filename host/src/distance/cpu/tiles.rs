@@ -106,6 +106,83 @@ fn less<P: Real>(a: P, b: P) -> P {
     if b < a { b } else { a }
 }
 
+/// The least cost among cells.
+fn least_of<P: Real>(costs: &[P], cells: &[u16]) -> P {
+    let costs = cells.iter().map(|&cell| costs[usize::from(cell)]);
+    costs.fold(P::INFINITY, less)
+}
+
+/// A tile that is being run.
+struct Front<'s, P> {
+    tiles: &'s Tiles<'s, P>,
+    /// The place of the tile's first cell in the friction.
+    origin: usize,
+    horizon: P,
+    /// The least cost to relax, where the first bucket begins.
+    least: P,
+    /// Buckets per unit of cost.
+    scale: P,
+    costs: &'s mut [P],
+    /// Cells that cost more than the horizon.
+    pending: Vec<u16>,
+    buckets: &'s mut [Vec<u16>],
+    outboxes: &'s mut [Vec<(u16, P)>; 9],
+}
+
+impl<P: Real> Front<'_, P> {
+    #[inline(always)]
+    fn bucket(&self, cost: P) -> usize {
+        let bucket = ((cost - self.least) * self.scale).to_bucket();
+        (bucket as usize).min(BUCKETS - 1)
+    }
+
+    /// Adds a cell of the tile to those to relax.
+    #[inline(always)]
+    fn add(&mut self, cell: u16, cost: P) -> Result<()> {
+        if cost <= self.horizon {
+            let bucket = self.bucket(cost);
+            push(&mut self.buckets[bucket], cell, WHAT)
+        } else {
+            push(&mut self.pending, cell, WHAT)
+        }
+    }
+
+    /// Lowers the costs of a cell's neighbours.
+    #[inline(always)]
+    fn relax(&mut self, cell: u16, cost: P) -> Result<()> {
+        let tiles = self.tiles;
+        let search = tiles.search;
+        let (friction, margin) = (&search.friction, search.margin);
+        let cell = usize::from(cell);
+        let (x, y) = (cell % tiles.stride, cell / tiles.stride);
+        let place = self.origin + (y - margin) * search.stride + x - margin;
+        let own = friction[place];
+        for jump in &tiles.jumps {
+            let at = |offset| friction[place.wrapping_add_signed(search.jump(offset))];
+            let to = friction[place.wrapping_add_signed(jump.global)];
+            let reached = cost + jump.step.cost(own, to, at);
+            let next = cell.wrapping_add_signed(jump.local);
+            if !(reached < self.costs[next] && reached <= search.max_cost) {
+                continue;
+            }
+            self.costs[next] = reached;
+            let (right, down) = jump.step.offset;
+            let x = x.wrapping_add_signed(right as isize).wrapping_sub(margin);
+            let y = y.wrapping_add_signed(down as isize).wrapping_sub(margin);
+            if x < SIDE && y < SIDE {
+                self.add(next as u16, reached)?;
+            } else {
+                // A neighbour's: the cell in that one's coordinates.
+                let (dx, x) = wrap(x);
+                let (dy, y) = wrap(y);
+                let message = (tiles.local(x, y) as u16, reached);
+                push(&mut self.outboxes[dy * 3 + dx], message, WHAT)?;
+            }
+        }
+        Ok(())
+    }
+}
+
 impl<'a, P: Real> Tiles<'a, P> {
     fn new(search: &'a Search<P>, threads: usize) -> Result<Self> {
         let (columns, rows) = (search.width.div_ceil(SIDE), search.height.div_ceil(SIDE));
@@ -163,82 +240,42 @@ impl<'a, P: Real> Tiles<'a, P> {
         self.receive(tile, &mut state)?;
         let Tile { costs, pending } = &mut *state;
 
-        let of = |costs: &[P], cell: u16| costs[usize::from(cell)];
-        let least = pending.iter().map(|&cell| of(costs, cell));
-        let least = least.fold(P::INFINITY, less);
+        let least = least_of(costs, pending);
+        // The buckets reach up to the horizon.
         let fit = BUCKETS as f64 / (horizon.to_f64() - least.to_f64()).max(f64::MIN_POSITIVE);
-        let scale = less(self.scale, P::from_f64(fit.min(f64::from(f32::MAX))));
-        let bucket = |cost: P| ((cost - least) * scale).to_bucket().min(BUCKETS as u32 - 1);
-        let mut kept = 0;
-        for i in 0..pending.len() {
-            let cell = pending[i];
-            let cost = of(costs, cell);
-            if cost <= horizon {
-                push(&mut buckets[bucket(cost) as usize], cell, WHAT)?;
-            } else {
-                pending[kept] = cell;
-                kept += 1;
-            }
-        }
-        pending.truncate(kept);
-
         let (column, row) = (tile % self.columns, tile / self.columns);
-        let origin = self.search.place(column * SIDE, row * SIDE);
+        let mut front = Front {
+            tiles: self,
+            origin: self.search.place(column * SIDE, row * SIDE),
+            horizon,
+            least,
+            scale: less(self.scale, P::from_f64(fit.min(f64::from(f32::MAX)))),
+            costs,
+            pending: Vec::new(),
+            buckets,
+            outboxes,
+        };
+        for cell in pending.drain(..) {
+            front.add(cell, front.costs[usize::from(cell)])?;
+        }
         let mut relaxed = 0;
         for now in 0..BUCKETS {
-            while !buckets[now].is_empty() {
-                std::mem::swap(&mut buckets[now], list);
+            while !front.buckets[now].is_empty() {
+                std::mem::swap(&mut front.buckets[now], list);
                 for &cell in &*list {
-                    let cost = of(costs, cell);
-                    if bucket(cost) < now as u32 {
+                    let cost = front.costs[usize::from(cell)];
+                    if front.bucket(cost) < now {
                         continue; // It was relaxed at that cost.
                     }
                     relaxed += 1;
-                    let lowered = |costs: &[P], next: usize, reached: P| {
-                        reached < costs[next] && reached <= self.search.max_cost
-                    };
-                    let (x, y) = (
-                        usize::from(cell) % self.stride,
-                        usize::from(cell) / self.stride,
-                    );
-                    let margin = self.search.margin;
-                    let place = origin + (y - margin) * self.search.stride + x - margin;
-                    let friction = &self.search.friction;
-                    let own = friction[place];
-                    for jump in &self.jumps {
-                        let at =
-                            |offset| friction[place.wrapping_add_signed(self.search.jump(offset))];
-                        let to = friction[place.wrapping_add_signed(jump.global)];
-                        let reached = cost + jump.step.cost(own, to, at);
-                        let next = usize::from(cell).wrapping_add_signed(jump.local);
-                        if !lowered(costs, next, reached) {
-                            continue;
-                        }
-                        costs[next] = reached;
-                        let (right, down) = jump.step.offset;
-                        let x = x.wrapping_add_signed(right as isize).wrapping_sub(margin);
-                        let y = y.wrapping_add_signed(down as isize).wrapping_sub(margin);
-                        if x < SIDE && y < SIDE {
-                            let cell = next as u16;
-                            if reached <= horizon {
-                                push(&mut buckets[bucket(reached) as usize], cell, WHAT)?;
-                            } else {
-                                push(pending, cell, WHAT)?;
-                            }
-                        } else {
-                            // Of a neighbour: the cell in that one's coordinates.
-                            let (dx, x) = wrap(x);
-                            let (dy, y) = wrap(y);
-                            let cell = self.local(x, y) as u16;
-                            push(&mut outboxes[dy * 3 + dx], (cell, reached), WHAT)?;
-                        }
-                    }
+                    front.relax(cell, cost)?;
                 }
                 list.clear();
             }
         }
-        let least = pending.iter().map(|&cell| of(costs, cell));
-        let least = least.fold(P::INFINITY, less);
+        let left = front.pending;
+        let least = least_of(costs, &left);
+        *pending = left;
         drop(state);
         let sent = self.send(tile, outboxes)?;
         Ok(Outcome {
