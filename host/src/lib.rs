@@ -6,6 +6,7 @@
 //! | [`label`] | finds connected components | [`Engine::label`] | [`Labels`] |
 //! | [`trace`] | finds borders with their hierarchy, exactly as `cv2.findContours` gives them, or along the pixels' edges | [`Engine::trace`] | [`Contours`] |
 //! | [`distance`] | finds the least costs of travel on rasters of friction, and the paths | [`Engine::cost_distance`] | [`CostDistance`] |
+//! | [`regions`] | finds the regions of equal value in class rasters and label images, as polygons, contours or labels | [`Engine::trace_regions`] | [`Regions`] |
 //! | [`route`] | joins pins on a grid of weighted edges by trees of small cost | [`Engine::route`] | [`Route`] |
 //!
 //! An image is a [`BinaryImage`], one bit per pixel. An [`Engine`] runs the work. [`formats`] reads
@@ -57,6 +58,7 @@ pub mod label;
 mod memory;
 mod options;
 mod progress;
+pub mod regions;
 pub mod route;
 mod threads;
 pub mod trace;
@@ -75,12 +77,14 @@ pub use error::{Error, Result};
 pub use geometry::{BoundingBox, Location};
 pub use glam;
 pub use image::gpu::{DeviceBytes, DeviceImage, DeviceImageBatch};
-pub use image::{BinaryImage, MAX_SIDE, Sample, Samples, WORD_BITS};
+pub use image::{BinaryImage, MAX_SIDE, PixelValue, Sample, Samples, ValueImage, WORD_BITS};
 #[doc(no_inline)]
 pub use label::{
     Component, Connectivity, DeviceLabeler, DeviceLabels, LabelAlgorithm, LabelOptions, Labels,
 };
 pub use progress::ProgressFn;
+#[doc(no_inline)]
+pub use regions::{RegionOptions, Regions, ValueContours};
 #[doc(no_inline)]
 pub use route::{
     Cell, DeviceGrid, DeviceRouter, Net, Pin, Route, RouteAlgorithm, RouteOptions, RoutingGrid,

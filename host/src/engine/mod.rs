@@ -1,10 +1,11 @@
-//! [`Engine`]: runs the work on a backend. Its jobs are in the files `label.rs`, `trace.rs` and
-//! `route.rs`.
+//! [`Engine`]: runs the work on a backend. Its jobs are in the files `label.rs`, `trace.rs`,
+//! `regions.rs` and `route.rs`.
 
 mod auto;
 mod distance;
 mod gpus;
 mod label;
+mod regions;
 mod route;
 mod trace;
 

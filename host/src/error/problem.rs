@@ -82,16 +82,14 @@ pub enum Unavailable {
         instead: Vec<&'static str>,
     },
 
-    /// A job that does not run on the backend.
-    #[error("{job} run on the device {}, not on {}", names(runs_on), backend.name())]
+    /// A job that no algorithm does on the backend.
+    #[error("{job} run on the device cpu, and not yet on {}", backend.name())]
     #[non_exhaustive]
     Job {
-        /// The work, in words: `"cost distances"`.
+        /// The work, in words.
         job: &'static str,
-        /// The backend that was to run it.
+        /// The backend that was to do it.
         backend: Backend,
-        /// The backends that run it.
-        runs_on: &'static [Backend],
     },
 
     /// A result that an [`Engine`](crate::Engine) computes on the processor, requested from a

@@ -3,6 +3,7 @@
 //! | direction | format | function |
 //! |---|---|---|
 //! | in | PNG, PBM/PGM/PPM/PAM, BMP, TIFF, `.npy` | [`read_image`]; band by band, [`ImageBands`] |
+//! | in, values | TIFF, PNG, PGM, `.npy` | [`read_raster`]; band by band, [`RasterBands`] |
 //! | out, contours | JSON | [`write_json`] |
 //! | | SVG | [`write_svg`] |
 //! | | GeoJSON | [`write_geojson`], [`write_geojson_lines`] |
@@ -55,7 +56,8 @@ pub use self::contours::{
     GdsOptions, write_gds, write_geojson, write_geojson_lines, write_json, write_overlay, write_svg,
 };
 pub use self::image::{
-    GreyImage, ImageBands, Note, ReadImage, ReadOptions, SampleKind, read_image, write_image_npy,
+    Affine, Crs, GeoReference, GreyImage, ImageBands, NoData, Note, Raster, RasterBands,
+    RasterValues, ReadImage, ReadOptions, SampleKind, read_image, read_raster, write_image_npy,
     write_image_pbm, write_image_png,
 };
 pub use self::labels::{

@@ -4,8 +4,10 @@
 mod convert;
 pub(crate) mod gpu;
 mod samples;
+pub(crate) mod values;
 
 pub use samples::Samples;
+pub use values::{PixelValue, ValueImage};
 
 use crate::error::{Error, OptionProblem, Result};
 use crate::memory::zeroed_vec;
@@ -397,9 +399,10 @@ samples! {
     bool, false, |_| false;
     u8, false, |_| false;
     u16, false, |_| false;
+    u32, false, |_| false;
     i16, false, |_| false;
     i32, false, |_| false;
-    u32, false, |_| false;
+    i64, false, |_| false;
     f32, true, f32::is_nan;
     f64, true, f64::is_nan;
 }

@@ -148,7 +148,9 @@ impl<'a, T> Samples<'a, T> {
     }
 }
 
-impl<T: Sample> Samples<'_, T> {
+impl<T: Copy> Samples<'_, T> {
+    /// The value at `(x, y)`.
+    #[inline]
     pub(crate) fn get(&self, x: usize, y: usize) -> T {
         match &self.layout {
             Layout::Strided {
@@ -160,7 +162,9 @@ impl<T: Sample> Samples<'_, T> {
             Layout::Array(array) => array[[y, x]],
         }
     }
+}
 
+impl<T: Sample> Samples<'_, T> {
     /// The image of the values above `threshold`.
     pub(super) fn above(&self, threshold: T) -> Result<BinaryImage> {
         check_size(self.width as u64, self.height as u64)?;

@@ -162,18 +162,20 @@ impl Contours {
 
     /// Contour `index`, if there are that many.
     pub fn get(&self, index: usize) -> Option<Contour<'_>> {
-        (index < self.len()).then_some(Contour {
+        (index < self.len()).then(|| self.at(index))
+    }
+
+    /// Contour `index`, which exists.
+    pub(crate) fn at(&self, index: usize) -> Contour<'_> {
+        Contour {
             contours: self,
             index,
-        })
+        }
     }
 
     /// The contours in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Contour<'_>> + Clone {
-        (0..self.len()).map(|index| Contour {
-            contours: self,
-            index,
-        })
+        (0..self.len()).map(|index| self.at(index))
     }
 
     /// One polygon for each outer border, with the hole borders directly inside it as its

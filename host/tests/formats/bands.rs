@@ -10,7 +10,7 @@ use trazar::{BinaryImage, Error, generate};
 
 use crate::tiffs::Form;
 
-fn file(bytes: &[u8]) -> NamedTempFile {
+pub(crate) fn file(bytes: &[u8]) -> NamedTempFile {
     let mut file = NamedTempFile::new().unwrap();
     file.write_all(bytes).unwrap();
     file
@@ -275,7 +275,7 @@ fn bmp_from_top_or_bottom() {
     }
 }
 
-fn npy(dtype: &str, fortran: bool, shape: (usize, usize), values: &[u8]) -> Vec<u8> {
+pub(crate) fn npy(dtype: &str, fortran: bool, shape: (usize, usize), values: &[u8]) -> Vec<u8> {
     let fortran = if fortran { "True" } else { "False" };
     let mut text = format!(
         "{{'descr': '{dtype}', 'fortran_order': {fortran}, 'shape': ({}, {}), }}",
@@ -616,7 +616,7 @@ fn what_cannot_be_read_in_bands() {
 }
 
 /// An interlaced PNG of 8 × 8 black pixels.
-fn interlaced_png() -> Vec<u8> {
+pub(crate) fn interlaced_png() -> Vec<u8> {
     let mut out = b"\x89PNG\r\n\x1a\n".to_vec();
     let mut chunk = |kind: &[u8; 4], data: &[u8]| {
         out.extend((data.len() as u32).to_be_bytes());

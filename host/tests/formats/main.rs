@@ -4,5 +4,7 @@
 
 mod bands;
 mod contours_in_bands;
+mod georeference;
+mod raster;
 mod tiff;
 mod tiffs;

@@ -43,7 +43,7 @@ fn refused(bytes: &[u8], words: &[&str]) {
 }
 
 /// Sides that are not multiples of a tile's.
-const PLAIN: (usize, usize) = (37, 21);
+pub(crate) const PLAIN: (usize, usize) = (37, 21);
 
 /// A sample of eight bits; in the padding beyond the image, another one.
 fn noise(x: usize, y: usize, c: usize) -> u64 {
@@ -54,7 +54,7 @@ fn noise(x: usize, y: usize, c: usize) -> u64 {
     (((x / 3 * 31 + y / 2 * 57 + c * 91) * 0x9e37) >> 7) as u64 & 0xff
 }
 
-fn layouts() -> impl Iterator<Item = Form> {
+pub(crate) fn layouts() -> impl Iterator<Item = Form> {
     let plain = Form::plain(PLAIN.0, PLAIN.1);
     let tiles = [None, Some((16, 16)), Some((64, 8))].into_iter();
     tiles.flat_map(move |tile| {

@@ -2,7 +2,6 @@
 
 use super::real::Real;
 use super::search::Search;
-use crate::backend::Backend;
 use crate::error::{Result, Unavailable};
 use crate::gpu::Gpu;
 use crate::progress::Progress;
@@ -19,7 +18,6 @@ pub(crate) fn costs<P: Real, G: Gpu>(
     Err(Unavailable::Job {
         job: "cost distances",
         backend: G::BACKEND,
-        runs_on: &[Backend::Cpu],
     }
     .into())
 }

@@ -1,16 +1,15 @@
 //! [`ImageBands`]: an image file read in bands of rows.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::content::Note;
-use super::opened::Opened;
+use super::file_bands::FileBands;
+use super::georeference::GeoReference;
 use super::options::ReadOptions;
-use super::read;
 use super::sample::SampleKind;
 use super::threshold::Thresholder;
 use crate::BinaryImage;
-use crate::error::{Error, OptionProblem, ReadProblem, Result};
-use crate::formats::source::{Origin, Source, Store, contain};
+use crate::error::{Error, OptionProblem, Result};
 use crate::label::parts::BandSource;
 
 /// An image file that is read and thresholded band by band: each time the next rows, as many as the
@@ -44,16 +43,9 @@ use crate::label::parts::BandSource;
 /// # Ok::<(), trazar::Error>(())
 /// ```
 pub struct ImageBands {
-    path: PathBuf,
-    len: u64,
-    store: Store,
-    options: ReadOptions,
-    opened: Opened,
-    next_row: u32,
+    file: FileBands<Thresholder>,
     any_nonzero: bool,
     any_above: bool,
-    /// Whether a band could not be read.
-    failed: bool,
 }
 
 impl ImageBands {
@@ -62,8 +54,9 @@ impl ImageBands {
     /// The path may be a pipe, whose content is kept in memory as it is.
     ///
     /// # Errors
-    /// Those of [`read_image`](super::read_image) that the header can reveal; [`Error::Unreadable`]
-    /// for a file whose rows can only be read all at once; [`Error::InvalidOption`] for
+    /// Those of [`read_image`](super::read_image) that the header can reveal;
+    /// [`Error::Unreadable`](crate::Error::Unreadable) for a file whose rows can only be read all
+    /// at once; [`Error::InvalidOption`](crate::Error::InvalidOption) for
     /// [`keep_grey`](field@ReadOptions::keep_grey).
     pub fn open(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
         if options.keep_grey {
@@ -73,26 +66,10 @@ impl ImageBands {
                 "an image that is read in bands comes without its picture: read the whole image",
             ));
         }
-        let path = path.as_ref();
-        let source = Source::open(path)?;
-        let (origin, store) = (source.origin, source.store.clone());
-        let opened = contain(origin, || read::open(source, options))?;
-        if let Some(reason) = opened.whole_only {
-            return Err(origin.unsupported(format_args!(
-                "this file cannot be read in bands, because {reason}: save it without that, or \
-                 as TIFF, PNG, PBM/PGM or .npy, or read it as a whole"
-            )));
-        }
         Ok(Self {
-            len: origin.len,
-            path: path.into(),
-            store,
-            options: *options,
-            opened,
-            next_row: 0,
+            file: FileBands::open(path.as_ref(), options)?,
             any_nonzero: false,
             any_above: false,
-            failed: false,
         })
     }
 
@@ -102,30 +79,16 @@ impl ImageBands {
     /// Those of [`read_image`](super::read_image). After an error there are no more bands;
     /// [`rewind`](Self::rewind) starts again.
     pub fn next_band(&mut self, rows: u32) -> Result<Option<BinaryImage>> {
-        let rows = rows.min(self.opened.height - self.next_row);
-        if rows == 0 {
-            return Ok(None);
-        }
-        let origin = Origin {
-            path: &self.path,
-            len: self.len,
-        };
-        if self.failed {
-            return Err(origin.refused(
-                ReadProblem::Damaged,
-                "a band of it could not be read, so the next ones are not read either",
-            ));
-        }
-        self.failed = true;
-        let opened = &mut self.opened;
-        let mut band = Thresholder::new(opened.width, self.next_row, rows, false)?;
-        contain(origin, || opened.rows.read(origin, &mut band))?;
-        self.failed = false;
-        self.next_row += rows;
+        let options = self.file.options;
+        let band = self.file.next_band(rows, |opened, first_row, rows| {
+            let no_data = options.missing(opened.no_data);
+            Thresholder::new(opened.width, first_row, rows, false, no_data)
+        })?;
+        let Some(band) = band else { return Ok(None) };
         let (mut image, _, any_nonzero) = band.finish();
         self.any_nonzero |= any_nonzero;
         self.any_above = self.any_above || image.words().iter().any(|&word| word != 0);
-        if self.options.invert {
+        if options.invert {
             image.invert();
         }
         Ok(Some(image))
@@ -136,47 +99,48 @@ impl ImageBands {
     /// # Errors
     /// Those of [`open`](Self::open).
     pub fn rewind(&mut self) -> Result<()> {
-        let origin = Origin {
-            path: &self.path,
-            len: self.len,
-        };
-        let source = Source::at_start(origin, self.store.clone())?;
-        self.opened = contain(origin, || read::open(source, &self.options))?;
-        self.next_row = 0;
+        self.file.rewind()?;
         self.any_nonzero = false;
         self.any_above = false;
-        self.failed = false;
         Ok(())
     }
 
     /// Width in pixels.
     pub fn width(&self) -> u32 {
-        self.opened.width
+        self.file.opened.width
     }
 
     /// Height in pixels.
     pub fn height(&self) -> u32 {
-        self.opened.height
+        self.file.opened.height
     }
 
     /// The first row of the next band.
     pub fn next_row(&self) -> u32 {
-        self.next_row
+        self.file.next_row
     }
 
     /// The kind of the file's samples.
     pub fn kind(&self) -> SampleKind {
-        self.opened.kind
+        self.file.opened.kind
     }
 
     /// The threshold in use, in the samples' scale.
     pub fn threshold(&self) -> f64 {
-        self.opened.threshold
+        self.file.opened.threshold
     }
 
     /// What the file holds besides the image.
     pub fn notes(&self) -> &[Note] {
-        &self.opened.notes
+        &self.file.opened.notes
+    }
+
+    /// Where the image is on Earth, if the file is a GeoTIFF.
+    ///
+    /// # Errors
+    /// [`Error::Unreadable`](crate::Error::Unreadable) for a georeference that cannot be true.
+    pub fn georeference(&self) -> Result<Option<GeoReference>> {
+        self.file.opened.georeference.get()
     }
 
     /// Whether no sample of the bands so far is above the threshold although some are not zero: the
@@ -188,7 +152,7 @@ impl ImageBands {
     /// The most bytes of memory that decoding takes besides the bands: a few rows, or in a TIFF
     /// some strips or a row of tiles.
     pub fn decoding_bytes(&self) -> u64 {
-        self.opened.decoding_bytes
+        self.file.opened.decoding_bytes
     }
 }
 
@@ -216,9 +180,9 @@ impl BandSource for ImageBands {
 
 impl std::fmt::Debug for ImageBands {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (width, height, next_row) = (self.width(), self.height(), self.next_row);
+        let (width, height, next_row) = (self.width(), self.height(), self.next_row());
         f.debug_struct("ImageBands")
-            .field("path", &self.path)
+            .field("path", &self.file.path)
             .field("width", &width)
             .field("height", &height)
             .field("next_row", &next_row)

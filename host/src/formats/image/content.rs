@@ -2,12 +2,13 @@
 
 use std::fmt::{self, Display};
 
+use super::georeference::{GeoReference, Georeferenced};
 use super::grey::GreyImage;
 use super::opened::Opened;
 use super::options::ReadOptions;
 use super::sample::SampleKind;
 use super::threshold::Thresholder;
-use crate::BinaryImage;
+use crate::{BinaryImage, Result};
 
 /// An image file's content.
 #[derive(Clone, Debug)]
@@ -27,6 +28,7 @@ pub struct ReadImage {
     pub only_below_threshold: bool,
     /// The file's other contents.
     pub notes: Vec<Note>,
+    georeference: Georeferenced,
 }
 
 /// Content of a file besides the pixels of its first image, which was left out.
@@ -42,8 +44,8 @@ pub enum Note {
         /// Whether the file gives the transform from pixels to coordinates.
         transform: bool,
     },
-    /// The value for missing data (GDAL's `nodata`), as text. It was compared with the threshold
-    /// like any other value.
+    /// The value for missing data (GDAL's `nodata`), as text. Pixels with it are background; if it
+    /// is no number, there are none.
     NoData(String),
     /// The number of pages after the first, without smaller copies of pages.
     MorePages(u64),
@@ -60,10 +62,18 @@ impl Display for Note {
                 };
                 write!(f, "the file's {what} left out: results are in pixels")
             }
-            Self::NoData(value) => write!(
-                f,
-                "the file's no-data value {value} is compared with the threshold as any other"
-            ),
+            Self::NoData(value) if value.parse::<f64>().is_ok() => {
+                write!(
+                    f,
+                    "pixels with the file's no-data value {value} are left out"
+                )
+            }
+            Self::NoData(value) => {
+                write!(
+                    f,
+                    "the file's no-data value {value:?} is no number, and is ignored"
+                )
+            }
             Self::MorePages(1) => write!(f, "another page of the file is left out"),
             Self::MorePages(count) => write!(f, "{count} more pages of the file are left out"),
         }
@@ -71,7 +81,11 @@ impl Display for Note {
 }
 
 impl ReadImage {
-    pub(super) fn new(rows: Thresholder, opened: Opened, options: &ReadOptions) -> Self {
+    pub(super) fn new(
+        rows: Thresholder,
+        opened: Opened<Thresholder>,
+        options: &ReadOptions,
+    ) -> Self {
         let (mut image, grey, any_nonzero) = rows.finish();
         let only_below_threshold = any_nonzero && image.count_foreground() == 0;
         if options.invert {
@@ -84,6 +98,15 @@ impl ReadImage {
             threshold: opened.threshold,
             only_below_threshold,
             notes: opened.notes,
+            georeference: opened.georeference,
         }
+    }
+
+    /// Where the image is on Earth, if the file is a GeoTIFF.
+    ///
+    /// # Errors
+    /// [`Error::Unreadable`](crate::Error::Unreadable) for a georeference that cannot be true.
+    pub fn georeference(&self) -> Result<Option<GeoReference>> {
+        self.georeference.get()
     }
 }

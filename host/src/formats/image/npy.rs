@@ -2,17 +2,18 @@
 
 use std::io::{self, Read, Seek};
 
+use super::georeference::Georeferenced;
 use super::opened::{Opened, Rows};
 use super::options::ReadOptions;
 use super::sample::{SampleKind, Stored};
-use super::threshold::Thresholder;
+use super::sink::Sink;
 use crate::formats::npy::ArrayHeader;
 use crate::formats::source::{Bytes, Origin, Source, Store};
 use crate::image::check_size;
 use crate::memory::zeroed_vec;
 use crate::{Result, WORD_BITS};
 
-pub(super) fn open(mut source: Source<'_>, options: &ReadOptions) -> Result<Opened> {
+pub(super) fn open<S: Sink>(mut source: Source<'_>, options: &ReadOptions) -> Result<Opened<S>> {
     let origin = source.origin;
     let header = ArrayHeader::read(&mut source)?;
     let &[height, width] = header.shape.as_slice() else {
@@ -27,13 +28,16 @@ pub(super) fn open(mut source: Source<'_>, options: &ReadOptions) -> Result<Open
         "u2" => (SampleKind::U16, 2),
         "i2" => (SampleKind::I16, 2),
         "i4" => (SampleKind::I32, 4),
+        "u4" if S::VALUES => (SampleKind::U32, 4),
+        "i8" if S::VALUES => (SampleKind::I64, 8),
         "f4" => (SampleKind::F32, 4),
         "f8" => (SampleKind::F64, 8),
         _ => {
             return Err(origin.unsupported(format_args!(
                 "arrays of dtype '{}' are not read: use bool, uint8, uint16, int16, int32, \
-                 float32 or float64",
-                header.dtype
+                 {}float32 or float64",
+                header.dtype,
+                if S::VALUES { "uint32, int64, " } else { "" }
             )));
         }
     };
@@ -55,9 +59,11 @@ pub(super) fn open(mut source: Source<'_>, options: &ReadOptions) -> Result<Open
         swap: header.is_big_endian() == cfg!(target_endian = "little"),
         threshold,
     };
-    let rows: Box<dyn Rows> = match kind {
+    let rows: Box<dyn Rows<S>> = match kind {
         SampleKind::Bit | SampleKind::U8 => Box::new(Values::<u8>::new(array)),
         SampleKind::U16 => Box::new(Values::<u16>::new(array)),
+        SampleKind::U32 => Box::new(Values::<u32>::new(array)),
+        SampleKind::I64 => Box::new(Values::<i64>::new(array)),
         SampleKind::I16 => Box::new(Values::<i16>::new(array)),
         SampleKind::I32 => Box::new(Values::<i32>::new(array)),
         SampleKind::F32 => Box::new(Values::<f32>::new(array)),
@@ -71,6 +77,8 @@ pub(super) fn open(mut source: Source<'_>, options: &ReadOptions) -> Result<Open
         notes: Vec::new(),
         whole_only: None,
         decoding_bytes: AT_ONCE.max(width as u64 * bytes as u64),
+        no_data: None,
+        georeference: Georeferenced::none(),
         rows,
     })
 }
@@ -123,7 +131,7 @@ impl<T: Stored> Values<T> {
     }
 
     /// In C order, about a megabyte of whole rows at a time.
-    fn rows(&mut self, origin: Origin<'_>, into: &mut Thresholder) -> Result<()> {
+    fn rows(&mut self, origin: Origin<'_>, into: &mut impl Sink) -> Result<()> {
         let threshold = T::at_most(self.array.threshold);
         let (width, rows) = (into.width(), into.rows());
         let at_once = (AT_ONCE as usize / (width * size_of::<T>())).clamp(1, rows);
@@ -141,7 +149,7 @@ impl<T: Stored> Values<T> {
     }
 
     /// In Fortran order, the 64 columns of a word of each row at a time.
-    fn columns(&mut self, origin: Origin<'_>, into: &mut Thresholder) -> Result<()> {
+    fn columns(&mut self, origin: Origin<'_>, into: &mut impl Sink) -> Result<()> {
         let threshold = T::at_most(self.array.threshold);
         let (width, rows, first_row) = (into.width(), into.rows(), into.first_row());
         let (height, data) = (self.array.height, self.array.data);
@@ -166,8 +174,8 @@ impl<T: Stored> Values<T> {
     }
 }
 
-impl<T: Stored + Send> Rows for Values<T> {
-    fn read(&mut self, origin: Origin<'_>, into: &mut Thresholder) -> Result<()> {
+impl<S: Sink, T: Stored> Rows<S> for Values<T> {
+    fn read(&mut self, origin: Origin<'_>, into: &mut S) -> Result<()> {
         match self.array.fortran {
             true => self.columns(origin, into),
             false => self.rows(origin, into),

@@ -1,13 +1,13 @@
 //! [`Opened`]: an image file whose header is read, and whose pixels are read band by band.
 
 use super::content::Note;
+use super::georeference::Georeferenced;
 use super::sample::SampleKind;
-use super::threshold::Thresholder;
 use crate::Result;
 use crate::formats::source::Origin;
 
 /// An image file whose header has been read.
-pub(super) struct Opened {
+pub(super) struct Opened<S> {
     pub(super) width: u32,
     pub(super) height: u32,
     pub(super) kind: SampleKind,
@@ -19,11 +19,15 @@ pub(super) struct Opened {
     pub(super) whole_only: Option<&'static str>,
     /// The bytes of memory that decoding takes besides the returned rows.
     pub(super) decoding_bytes: u64,
-    pub(super) rows: Box<dyn Rows>,
+    /// The value of pixels without data, as the file gives it.
+    pub(super) no_data: Option<f64>,
+    /// Where the image is on Earth.
+    pub(super) georeference: Georeferenced,
+    pub(super) rows: Box<dyn Rows<S>>,
 }
 
 /// The rows of an open image file, from top to bottom.
-pub(super) trait Rows: Send {
+pub(super) trait Rows<S>: Send {
     /// Reads the next rows, as many as `into` takes.
-    fn read(&mut self, origin: Origin<'_>, into: &mut Thresholder) -> Result<()>;
+    fn read(&mut self, origin: Origin<'_>, into: &mut S) -> Result<()>;
 }

@@ -2,11 +2,13 @@
 
 use ::png::{BitDepth, ColorType, Decoder, DecodingError, Limits, Reader, Transformations};
 
+use super::georeference::Georeferenced;
 use super::luminance::reduced;
 use super::opened::{Opened, Rows};
 use super::options::ReadOptions;
+use super::raster::COLOURS;
 use super::sample::{SampleKind, Stored};
-use super::threshold::Thresholder;
+use super::sink::Sink;
 use crate::error::{Error, ReadProblem, Result};
 use crate::formats::source::{Bytes, Origin, Source};
 use crate::image::check_size;
@@ -15,7 +17,7 @@ use crate::memory::zeroed_vec;
 /// The memory that the decoder may use for chunks other than pixels, in bytes.
 const CHUNKS: usize = 64 << 20;
 
-pub(super) fn open(source: Source<'_>, options: &ReadOptions) -> Result<Opened> {
+pub(super) fn open<S: Sink>(source: Source<'_>, options: &ReadOptions) -> Result<Opened<S>> {
     let origin = source.origin;
     let mut decoder = Decoder::new(source.bytes);
     // Such chunks can expand to a thousand times their size.
@@ -27,7 +29,11 @@ pub(super) fn open(source: Source<'_>, options: &ReadOptions) -> Result<Opened> 
     let ((width, height), row) = (header.size(), header.raw_row_length());
     // Grey bits are kept as they are; all other samples of fewer than 8 bits become bytes.
     let bits = header.color_type == ColorType::Grayscale && header.bit_depth == BitDepth::One;
-    decoder.set_transformations(match bits {
+    let one_channel = matches!(header.color_type, ColorType::Grayscale | ColorType::Indexed);
+    if S::VALUES && !one_channel {
+        return Err(origin.unsupported(COLOURS));
+    }
+    decoder.set_transformations(match bits || S::VALUES {
         true => Transformations::IDENTITY,
         false => Transformations::EXPAND,
     });
@@ -74,7 +80,8 @@ pub(super) fn open(source: Source<'_>, options: &ReadOptions) -> Result<Opened> 
         samples: match (bits, depth) {
             (true, _) => Samples::Bits,
             (_, BitDepth::Sixteen) => Samples::Words,
-            _ => Samples::Bytes,
+            (_, BitDepth::Eight) => Samples::Bytes,
+            (_, few) => Samples::Packed(few as u8),
         },
         channels: color.samples(),
         // The decoder stretches 1-bit samples to 0 and 255.
@@ -89,6 +96,8 @@ pub(super) fn open(source: Source<'_>, options: &ReadOptions) -> Result<Opened> 
         notes: Vec::new(),
         whole_only: interlaced.then_some("its rows are interlaced"),
         decoding_bytes: 8 * line as u64 + (1 << 20),
+        no_data: None,
+        georeference: Georeferenced::none(),
         rows: Box::new(picture),
     })
 }
@@ -98,6 +107,8 @@ pub(super) fn open(source: Source<'_>, options: &ReadOptions) -> Result<Opened> 
 enum Samples {
     /// Grey, eight pixels per byte.
     Bits,
+    /// Indices, or grey values that are not stretched, of 1, 2 or 4 bits.
+    Packed(u8),
     Bytes,
     Words,
 }
@@ -117,8 +128,8 @@ struct Picture {
     grey: Vec<u16>,
 }
 
-impl Rows for Picture {
-    fn read(&mut self, origin: Origin<'_>, into: &mut Thresholder) -> Result<()> {
+impl<S: Sink> Rows<S> for Picture {
+    fn read(&mut self, origin: Origin<'_>, into: &mut S) -> Result<()> {
         let failed = |error| explain(origin, error);
         if self.interlaced {
             let bytes = bytemuck::cast_slice_mut(&mut self.buffer);
@@ -146,12 +157,18 @@ impl Rows for Picture {
 
 impl Picture {
     /// Passes row `y` to `into`; it starts at byte `first` of the buffer.
-    fn take(&mut self, y: usize, first: usize, into: &mut Thresholder) -> Result<()> {
+    fn take(&mut self, y: usize, first: usize, into: &mut impl Sink) -> Result<()> {
         let row = &mut bytemuck::cast_slice_mut::<u16, u8>(&mut self.buffer)[first..][..self.line];
         match self.samples {
             Samples::Bits => {
                 into.packed_row(y, row, true, u8::at_most(self.threshold));
                 Ok(())
+            }
+            Samples::Packed(bits) => {
+                self.grey.resize(into.width().div_ceil(2), 0);
+                let values = &mut bytemuck::cast_slice_mut(&mut self.grey)[..into.width()];
+                unpack(row, bits, values);
+                into.row(y, values, u8::at_most(self.threshold))
             }
             Samples::Bytes => {
                 self.grey.resize(into.width().div_ceil(2), 0);
@@ -169,6 +186,16 @@ impl Picture {
                 let row = reduced(row, self.channels, &mut self.grey);
                 into.row(y, row, u16::at_most(self.threshold))
             }
+        }
+    }
+}
+
+/// Unpacks values of `bits` bits, the leftmost in the highest bits of the first byte.
+fn unpack(packed: &[u8], bits: u8, values: &mut [u8]) {
+    let per_byte = usize::from(8 / bits);
+    for (values, byte) in values.chunks_mut(per_byte).zip(packed) {
+        for (i, value) in (1u8..).zip(values) {
+            *value = byte >> (8 - i * bits) & ((1 << bits) - 1);
         }
     }
 }

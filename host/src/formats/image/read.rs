@@ -3,9 +3,10 @@
 use std::io::Read;
 use std::path::Path;
 
-use super::content::ReadImage;
+use super::content::{Note, ReadImage};
 use super::opened::Opened;
-use super::options::ReadOptions;
+use super::options::{NoData, ReadOptions};
+use super::sink::Sink;
 use super::threshold::Thresholder;
 use super::{bmp, npy, png, pnm, tiff};
 use crate::error::{ReadProblem, Result};
@@ -49,21 +50,26 @@ pub fn read_image(path: impl AsRef<Path>, options: &ReadOptions) -> Result<ReadI
     contain(origin, || {
         let mut opened = open(source, options)?;
         let (width, height) = (opened.width, opened.height);
-        let mut rows = Thresholder::new(width, 0, height, options.keep_grey)?;
+        let no_data = options.missing(opened.no_data);
+        let mut rows = Thresholder::new(width, 0, height, options.keep_grey, no_data)?;
         opened.rows.read(origin, &mut rows)?;
         Ok(ReadImage::new(rows, opened, options))
     })
 }
 
 /// Reads the header of a source that is at its start.
-pub(super) fn open(mut source: Source<'_>, options: &ReadOptions) -> Result<Opened> {
-    match Format::of(&mut source)? {
+pub(super) fn open<S: Sink>(mut source: Source<'_>, options: &ReadOptions) -> Result<Opened<S>> {
+    let mut opened = match Format::of(&mut source)? {
         Format::Bmp => bmp::open(source, options),
         Format::Npy => npy::open(source, options),
         Format::Png => png::open(source, options),
         Format::Pnm => pnm::open(source, options),
         Format::Tiff => tiff::open(source, options),
+    }?;
+    if options.no_data != NoData::OfFile {
+        opened.notes.retain(|note| !matches!(note, Note::NoData(_)));
     }
+    Ok(opened)
 }
 
 #[derive(Clone, Copy)]

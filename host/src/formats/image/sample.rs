@@ -1,5 +1,6 @@
 //! The kinds of samples that image files hold.
 
+use super::raster::RasterValues;
 use crate::Sample;
 use crate::error::{Error, OptionProblem, Result, short};
 
@@ -13,10 +14,14 @@ pub enum SampleKind {
     U8,
     /// 16-bit unsigned; for colours, their luminance.
     U16,
+    /// 32-bit unsigned.
+    U32,
     /// 16-bit signed.
     I16,
     /// 32-bit signed.
     I32,
+    /// 64-bit signed.
+    I64,
     /// 32-bit float.
     F32,
     /// 64-bit float.
@@ -32,7 +37,7 @@ impl SampleKind {
         match self {
             Self::U8 => 127.0,
             Self::U16 => 32767.0,
-            Self::I16 | Self::I32 => 0.0,
+            Self::U32 | Self::I16 | Self::I32 | Self::I64 => 0.0,
             Self::Bit | Self::F32 | Self::F64 => 0.5,
         }
     }
@@ -43,22 +48,26 @@ impl SampleKind {
             Self::Bit => (0.0, 1.0),
             Self::U8 => (0.0, u8::MAX.into()),
             Self::U16 => (0.0, u16::MAX.into()),
+            Self::U32 => (0.0, u32::MAX.into()),
             Self::I16 => (i16::MIN.into(), i16::MAX.into()),
             Self::I32 => (i32::MIN.into(), i32::MAX.into()),
+            Self::I64 => (i64::MIN as f64, i64::MAX as f64),
             Self::F32 => (f32::MIN.into(), f32::MAX.into()),
             Self::F64 => (f64::MIN, f64::MAX),
         }
     }
 
-    /// The kind's name: `"1-bit"`, `"8-bit"`, `"16-bit"`, `"int16"`, `"int32"`, `"float32"`,
-    /// `"float64"`.
+    /// The kind's name: `"1-bit"`, `"8-bit"`, `"16-bit"`, `"uint32"`, `"int16"`, `"int32"`,
+    /// `"int64"`, `"float32"`, `"float64"`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bit => "1-bit",
             Self::U8 => "8-bit",
             Self::U16 => "16-bit",
+            Self::U32 => "uint32",
             Self::I16 => "int16",
             Self::I32 => "int32",
+            Self::I64 => "int64",
             Self::F32 => "float32",
             Self::F64 => "float64",
         }
@@ -92,8 +101,28 @@ impl SampleKind {
     }
 }
 
+/// Pixels without data.
+#[derive(Clone, Copy)]
+pub(super) struct Missing {
+    /// Their samples' value; it may be NaN.
+    pub(super) value: f64,
+    /// Their bit, before the image is inverted.
+    pub(super) bit: bool,
+}
+
 /// A type of samples in files.
-pub(super) trait Stored: Sample + bytemuck::Pod {
+pub(super) trait Stored: Sample + bytemuck::Pod + Send + Sync {
+    /// The value that equals `number`, if there is one. For floats, the nearest one: programs
+    /// write such numbers with too few digits.
+    fn of_number(number: f64) -> Option<Self>;
+    /// Whether the values are equal, or both are not a number.
+    fn is_same(self, other: Self) -> bool {
+        self == other || self.is_nan() && other.is_nan()
+    }
+    /// The values of `raster`, if they are of this type.
+    fn values(raster: &RasterValues) -> Option<&[Self]>;
+    /// The values of `raster`, if they are of this type.
+    fn values_mut(raster: &mut RasterValues) -> Option<&mut [Self]>;
     /// The largest value of the type that is at most `threshold`: a sample is above one exactly if
     /// it is above the other.
     fn at_most(threshold: f64) -> Self;
@@ -108,7 +137,38 @@ pub(super) trait Stored: Sample + bytemuck::Pod {
     }
 }
 
+/// The values of a raster that are of this type.
+macro_rules! in_raster {
+    ($variant:ident) => {
+        fn values(raster: &RasterValues) -> Option<&[Self]> {
+            match raster {
+                RasterValues::$variant(values) => Some(values),
+                _ => None,
+            }
+        }
+        fn values_mut(raster: &mut RasterValues) -> Option<&mut [Self]> {
+            match raster {
+                RasterValues::$variant(values) => Some(values),
+                _ => None,
+            }
+        }
+    };
+}
+
+/// What integers of a type have in common.
+macro_rules! exact {
+    ($type:ident, $variant:ident) => {
+        fn of_number(number: f64) -> Option<Self> {
+            // The conversion saturates.
+            let nearest = number as $type;
+            (nearest as f64 == number).then_some(nearest)
+        }
+        in_raster!($variant);
+    };
+}
+
 impl Stored for u8 {
+    exact!(u8, U8);
     fn at_most(threshold: f64) -> Self {
         threshold.floor() as Self
     }
@@ -121,6 +181,7 @@ impl Stored for u8 {
 }
 
 impl Stored for u16 {
+    exact!(u16, U16);
     fn at_most(threshold: f64) -> Self {
         threshold.floor() as Self
     }
@@ -136,10 +197,28 @@ impl Stored for u16 {
     }
 }
 
+impl Stored for u32 {
+    exact!(u32, U32);
+    fn at_most(threshold: f64) -> Self {
+        threshold.floor() as Self
+    }
+    fn swapped(self) -> Self {
+        self.swap_bytes()
+    }
+    fn shade(self, _: Self, shift: u32) -> u8 {
+        (self >> shift) as u8
+    }
+    fn shift(values: &[Self]) -> u32 {
+        let bits = values.iter().fold(0, |bits, value| bits | value);
+        (Self::BITS - u8::BITS).saturating_sub(bits.leading_zeros())
+    }
+}
+
 /// Signed integers. Values below zero are black.
 macro_rules! signed {
-    ($($type:ty),*) => {$(
+    ($($type:ident, $variant:ident;)*) => {$(
         impl Stored for $type {
+            exact!($type, $variant);
             fn at_most(threshold: f64) -> Self {
                 threshold.floor() as Self
             }
@@ -156,9 +235,17 @@ macro_rules! signed {
         }
     )*};
 }
-signed!(i16, i32);
+signed! {
+    i16, I16;
+    i32, I32;
+    i64, I64;
+}
 
 impl Stored for f32 {
+    fn of_number(number: f64) -> Option<Self> {
+        Some(number as Self)
+    }
+    in_raster!(F32);
     fn at_most(threshold: f64) -> Self {
         let nearest = threshold as Self;
         if f64::from(nearest) > threshold {
@@ -176,6 +263,10 @@ impl Stored for f32 {
 }
 
 impl Stored for f64 {
+    fn of_number(number: f64) -> Option<Self> {
+        Some(number)
+    }
+    in_raster!(F64);
     fn at_most(threshold: f64) -> Self {
         threshold
     }

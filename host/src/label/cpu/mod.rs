@@ -19,6 +19,7 @@ mod runs;
 mod sequential;
 mod statistics;
 mod strip;
+pub(crate) mod values;
 
 pub(super) use parallel::{Numbered, label_band};
 pub(super) use runs::{Word, count_runs_in, places, touching};

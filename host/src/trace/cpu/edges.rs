@@ -19,6 +19,7 @@
 use std::collections::HashMap;
 
 use super::chains::{BorderId, Chains, Direction, STEPS};
+use super::pixels::Pixels;
 use super::sides::{Joined, Side, Sides, Slot};
 use crate::error::Result;
 use crate::image::BinaryImage;

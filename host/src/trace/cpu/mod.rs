@@ -2,7 +2,8 @@
 //!
 //! | stage | file |
 //! |---|---|
-//! | sides: where foreground meets background, left and right | `sides.rs` |
+//! | pixels: bits or values, and which neighbours belong to a pixel's region | `pixels.rs`, `plane.rs`, `values/planes.rs` |
+//! | sides: where a region ends, left and right | `sides.rs` |
 //! | follow: border after border, as chain codes | `suzuki.rs` (centers), `edges.rs` (edges) |
 //! | or in strips, join what crosses seams, write points at once | `fragments/` (both) |
 //! | or follow all in rectangles at once | `tiles/` (both) |
@@ -18,6 +19,7 @@ mod forest;
 pub(super) mod fragments;
 pub(super) mod hierarchy;
 mod neighbours;
+pub(super) mod pixels;
 pub(super) mod plane;
 mod saddle_halves;
 pub(super) mod saddles;
@@ -27,6 +29,7 @@ pub(super) mod teh_chin;
 #[cfg(test)]
 pub(super) mod test_cases;
 mod tiles;
+pub(crate) mod values;
 pub(super) mod walk;
 
 use std::mem::take;

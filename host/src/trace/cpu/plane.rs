@@ -3,27 +3,20 @@
 // `Plane::window` reads the words of a plane as bytes.
 const _: () = assert!(cfg!(target_endian = "little"));
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 use trazar_kernels::trace::node_bits::BesideBits;
 
-use super::chains::{Direction, STEPS};
+use super::chains::Direction;
+use super::pixels::{MAX_STRAIGHT, Pixels, SPARE_ROWS, Strips};
 use crate::error::Result;
 use crate::image::{BinaryImage, WORD_BITS};
 use crate::memory::{advise_large_pages, zeroed_vec};
+use crate::trace::Band;
+use crate::trace::contours::BorderKind;
 
-/// The most steps that [`Plane::straight`] returns: the 64 bits of eight bytes, less up to seven
-/// bits before the place in the first byte, less the two neighbours.
-pub(in crate::trace) const MAX_STRAIGHT: usize = 55;
-
-/// One row of background around the image, and one more because the neighbours are read as
-/// whole bytes.
-pub(in crate::trace) const SPARE_ROWS: usize = 2;
-
-/// One bit per pixel, surrounded by background.
-///
-/// A pixel is a **place**: its bit's index in the plane. Rows are `stride` bits apart. At least one
-/// spare bit ends each row, and [`SPARE_ROWS`] rows are above and below, so a foreground pixel
-/// always has its neighbours: at `place ± 1` and `place ± stride ± {0, 1}`.
+/// One bit per pixel, surrounded by background. The foreground is one region.
 pub(in crate::trace) struct Plane {
     pub(in crate::trace) row_words: usize,
     pub(in crate::trace) words: Vec<u64>,
@@ -61,46 +54,11 @@ impl Plane {
         rest.fill(0);
     }
 
-    /// Bits between a pixel and the one below it.
-    pub(in crate::trace) fn stride(&self) -> usize {
-        self.row_words * WORD_BITS
-    }
-
-    /// The pixel at a place.
-    pub(in crate::trace) fn coordinates(&self, place: usize) -> (u32, u32) {
-        let (y, x) = (place / self.stride(), place % self.stride());
-        (x as u32, (y - SPARE_ROWS) as u32)
-    }
-
-    /// The place of pixel `(x, y)`.
-    pub(in crate::trace) fn place(&self, x: u32, y: u32) -> usize {
-        (y as usize + SPARE_ROWS) * self.stride() + x as usize
-    }
-
-    /// Distances from a pixel's place to its neighbours'.
-    pub(in crate::trace) fn neighbour_offsets(&self) -> [isize; 8] {
-        let stride = self.stride() as isize;
-        STEPS.map(|(dx, dy)| dx as isize + dy as isize * stride)
-    }
-
-    /// The place of the neighbour in a direction.
-    pub(in crate::trace) fn neighbour(&self, place: usize, direction: Direction) -> usize {
-        let (dx, dy) = STEPS[usize::from(direction)];
-        place.wrapping_add_signed(dx as isize + dy as isize * self.stride() as isize)
-    }
-
     /// The pixels of the word `at`, and their neighbours in the row. Rows' spare bits separate
     /// them.
+    #[inline(always)]
     pub(in crate::trace) fn beside(&self, at: usize) -> BesideBits {
         BesideBits::new(self.words[at - 1], self.words[at], self.words[at + 1])
-    }
-
-    /// The 3 × 3 pixels around the one at `place`, as bits: 0 to 2 the row above from W to E, 3
-    /// to 5 the pixel's row, 6 to 8 the row below.
-    #[inline]
-    pub(in crate::trace) fn window(&self, place: usize) -> usize {
-        let (place, stride) = (place - 1, self.stride());
-        self.three(place - stride) | self.three(place) << 3 | self.three(place + stride) << 6
     }
 
     /// The pixels around the upper left corner of pixel `(x, y)`, as bits: 0 NW, 1 NE, 2 SW,
@@ -118,12 +76,54 @@ impl Plane {
         usize::from(two_bytes >> (place % 8) & 7)
     }
 
-    /// The number of straight steps, at most [`MAX_STRAIGHT`], of a walk that has come to `place`
-    /// straight from the W (direction 0) or the E (direction 4). It goes straight on while there is
-    /// foreground ahead and only background in the row on its right hand, which is below (or
-    /// above).
+    /// The bits of the foreground plane from `place` on, at bit 0; at least 57 of them.
+    fn bits_from(&self, place: usize) -> u64 {
+        self.eight_bytes(place / 8) >> (place % 8)
+    }
+
+    /// The bits of the foreground plane up to `place`, at bit 63; at least 57 of them.
+    fn bits_to(&self, place: usize) -> u64 {
+        self.eight_bytes(place / 8 - 7) << (7 - place % 8)
+    }
+
+    fn eight_bytes(&self, byte: usize) -> u64 {
+        let bytes: &[u8] = bytemuck::cast_slice(&self.words);
+        let eight: [u8; 8] = std::array::from_fn(|i| bytes[byte + i]);
+        u64::from_le_bytes(eight)
+    }
+}
+
+impl Pixels for Plane {
+    const DIAGONALS: usize = 1;
+
+    #[inline(always)]
+    fn row_words(&self) -> usize {
+        self.row_words
+    }
+
+    #[inline(always)]
+    fn row(&self, at: usize) -> BesideBits {
+        self.beside(at)
+    }
+
+    #[inline(always)]
+    fn above(&self, at: usize) -> BesideBits {
+        self.beside(at - self.row_words)
+    }
+
+    #[inline(always)]
+    fn below(&self, at: usize) -> BesideBits {
+        self.beside(at + self.row_words)
+    }
+
     #[inline]
-    pub(in crate::trace) fn straight(&self, place: usize, direction: u8) -> usize {
+    fn window(&self, place: usize) -> usize {
+        let (place, stride) = (place - 1, self.stride());
+        self.three(place - stride) | self.three(place) << 3 | self.three(place + stride) << 6
+    }
+
+    #[inline]
+    fn straight(&self, place: usize, direction: Direction) -> usize {
         let row_bits = self.stride();
         let steps = if direction == 0 {
             let ahead = !self.bits_from(place + 1);
@@ -142,20 +142,80 @@ impl Plane {
         (steps as usize).min(MAX_STRAIGHT)
     }
 
-    /// The bits of the foreground plane from `place` on, at bit 0; at least 57 of them.
-    fn bits_from(&self, place: usize) -> u64 {
-        self.eight_bytes(place / 8) >> (place % 8)
+    #[inline(always)]
+    fn for_each_word(
+        &self,
+        row: usize,
+        mut visit: impl FnMut(usize, Option<(BesideBits, BesideBits)>),
+    ) {
+        let n = self.row_words;
+        let (above, this) = self.words[(row - 1) * n..(row + 1) * n].split_at(n);
+        // The words to the left, in both rows.
+        let (mut above_left, mut left) = (0, 0);
+        for i in 0..n {
+            let pixels = this[i];
+            let right = this.get(i + 1).copied().unwrap_or(0);
+            let row = BesideBits::new(left, pixels, right);
+            if row.west == pixels && row.east == pixels {
+                // All one run, or all background, as in most words of most images.
+                visit(i, None);
+                above_left = above[i];
+                continue;
+            }
+            left = pixels;
+            let north = above[i];
+            let above_right = above.get(i + 1).copied().unwrap_or(0);
+            visit(
+                i,
+                Some((row, BesideBits::new(above_left, north, above_right))),
+            );
+            above_left = north;
+        }
     }
 
-    /// The bits of the foreground plane up to `place`, at bit 63; at least 57 of them.
-    fn bits_to(&self, place: usize) -> u64 {
-        self.eight_bytes(place / 8 - 7) << (7 - place % 8)
+    #[inline(always)]
+    fn side_before(&self, kind: BorderKind, x: usize, row: usize) -> Option<usize> {
+        let row = &self.words[row * self.row_words..][..self.row_words];
+        match kind {
+            BorderKind::Outer => last_one_before(row, x),
+            BorderKind::Hole => Some(run_start(row, x)),
+        }
+    }
+}
+
+impl Strips for Band<'_> {
+    type Pixels = Plane;
+
+    fn width(&self) -> u32 {
+        Band::width(self)
     }
 
-    fn eight_bytes(&self, byte: usize) -> u64 {
-        let bytes: &[u8] = bytemuck::cast_slice(&self.words);
-        let eight: [u8; 8] = std::array::from_fn(|i| bytes[byte + i]);
-        u64::from_le_bytes(eight)
+    fn height(&self) -> u32 {
+        Band::height(self)
+    }
+
+    fn goes_on(&self, rows: &Range<u32>) -> [bool; 2] {
+        [
+            self.row_above(rows.start).is_some(),
+            self.row_below(rows.end - 1).is_some(),
+        ]
+    }
+
+    fn room(&self, rows: u32) -> Result<Plane> {
+        Plane::background(Band::width(self), rows)
+    }
+
+    fn load(&self, plane: &mut Plane, rows: &Range<u32>, mut visit: impl FnMut(&Plane, usize)) {
+        let (first, end) = (SPARE_ROWS, SPARE_ROWS + rows.len());
+        let above = self.row_above(rows.start).unwrap_or_default();
+        plane.set_row(first - 1, above);
+        for (y, row) in (first..end).zip(rows.clone()) {
+            let pixels = self.row(row);
+            plane.words[y * plane.row_words..][..pixels.len()].copy_from_slice(pixels);
+            visit(plane, y);
+        }
+        let below = self.row_below(rows.end - 1).unwrap_or_default();
+        plane.set_row(end, below);
     }
 }
 

@@ -1,11 +1,11 @@
-//! Saddles: corners at which two foreground pixels touch diagonally, the other two being
-//! background.
+//! Saddles: corners at which two pixels of a region touch diagonally, the other two not being of
+//! that region. In a binary image the foreground is one region.
 //!
 //! A ring along the edges of pixels stays with its pixel at a saddle if the two pixels belong to
 //! two 4-connected components. If they belong to one, the saddle is **joined**: the ring would come
 //! to the corner a second time, and it crosses over to the other pixel instead.
 //!
-//! Overlapping runs of foreground in adjacent rows are joined by union-find on all threads, so
+//! Overlapping runs of one region in adjacent rows are joined by union-find on all threads, so
 //! finding the components takes 4 bytes per run.
 //!
 //! In a band of a larger image, two components may be connected by rows beyond the band. A saddle
@@ -21,18 +21,31 @@ use trazar_kernels::primitives::bits::{count_through, starts};
 use trazar_kernels::primitives::union_find::{Parents, find_and_shorten, union};
 
 use super::forest::{Forest, OwnForest, singletons};
+use super::pixels::Pixels;
+use super::plane::Plane;
+use super::sides::Joined;
 use crate::error::{Error, Result};
-use crate::image::{BinaryImage, WORD_BITS};
+use crate::image::WORD_BITS;
 use crate::memory::{reserve, zeroed_vec};
 use crate::trace::Band;
 
 /// One bit per saddle, at the pixel to its lower right.
 pub(in crate::trace) struct Saddles {
-    /// The joined saddles. Rows have as many words as those of a [`Plane`](super::plane::Plane); a
-    /// spare word ends them. A band has one more row, for the corners of its lower rim.
+    /// The joined saddles: for each word of pixels, [`Pixels::DIAGONALS`] words. Rows have as many
+    /// words as those of [`Pixels`]; a spare one ends them. A band has one more row, for the corners
+    /// of its lower rim. Empty if all saddles are joined.
     joined: Vec<u64>,
     /// The open saddles, in the same form; empty for a whole image, which has none.
     open: Vec<u64>,
+}
+
+/// How the two pixels of a saddle lie.
+#[derive(Clone, Copy)]
+pub(in crate::trace) enum Diagonal {
+    /// To the upper left and lower right of the corner.
+    Falling = 0,
+    /// To the lower left and upper right.
+    Rising = 1,
 }
 
 /// A band's open saddles and 4-connected components, as needed to join it to other parts.
@@ -74,27 +87,43 @@ pub(in crate::trace) struct RimRun {
 /// The fewest pixels that are worth a task.
 const LEAST_PIXELS: u32 = 1 << 16;
 
+/// Rows of runs: what saddles are found in.
+pub(in crate::trace) trait RunRows: Copy + Sync {
+    /// The pixels that the runs consist of.
+    type Pixels: Pixels;
+
+    /// Width in pixels.
+    fn width(&self) -> u32;
+
+    /// Height in pixels.
+    fn height(&self) -> u32;
+
+    /// The number of runs in row `y`.
+    fn count_runs(&self, y: u32) -> u32;
+
+    /// Visits the words of row `y` and the row above it, from left to right, except words in which
+    /// no run begins or ends. `first_runs` are the numbers of runs before the two rows.
+    fn for_each_overlap(&self, y: u32, first_runs: [u32; 2], visit: impl FnMut(usize, &Overlap));
+}
+
 /// Two words of runs, one above the other.
-struct Overlap {
-    above: u64,
-    row: u64,
-    /// The first pixels of the runs in each.
-    above_starts: u64,
-    row_starts: u64,
-    /// The pixels to the left of both words' pixels.
-    above_left: u64,
-    row_left: u64,
+pub(in crate::trace) struct Overlap {
+    /// The first column in which each pair of runs of one region overlaps.
+    pub(in crate::trace) overlaps: u64,
+    /// The pixels with a saddle at their upper left corner, by [`Diagonal`].
+    pub(in crate::trace) saddles: [u64; 2],
+    /// The first pixels of the runs in the upper word and in the lower one.
+    pub(in crate::trace) starts: [u64; 2],
     /// The runs that start before these words.
-    above_first: u32,
-    row_first: u32,
+    pub(in crate::trace) first_runs: [u32; 2],
 }
 
 impl Overlap {
-    /// Visits the words of a row and the row above it, from left to right, except words in which no
-    /// run begins or ends. `first_runs` are the numbers of runs before the two rows.
+    /// Visits the words of a row of bits and the row above it, as [`RunRows::for_each_overlap`].
+    #[inline(always)]
     fn for_each(rows: [&[u64]; 2], first_runs: [u32; 2], mut visit: impl FnMut(usize, &Self)) {
         let [above, row] = rows;
-        let [mut above_first, mut row_first] = first_runs;
+        let mut first_runs = first_runs;
         let (mut above_carry, mut row_carry) = (0, 0);
         for (i, (&above, &row)) in above.iter().zip(row).enumerate() {
             // In most images, most words continue the run or background to their left.
@@ -102,63 +131,120 @@ impl Overlap {
             if uniform(above, above_carry) && uniform(row, row_carry) {
                 continue;
             }
+            let (above_left, row_left) = (above << 1 | above_carry, row << 1 | row_carry);
             let overlap = Self {
-                above,
-                row,
-                above_starts: starts(above, above_carry),
-                row_starts: starts(row, row_carry),
-                above_left: above << 1 | above_carry,
-                row_left: row << 1 | row_carry,
-                above_first,
-                row_first,
+                overlaps: above & row & !(above_left & row_left),
+                saddles: [
+                    above_left & row & !above & !row_left,
+                    above & row_left & !above_left & !row,
+                ],
+                starts: [starts(above, above_carry), starts(row, row_carry)],
+                first_runs,
             };
             visit(i, &overlap);
-            above_first += overlap.above_starts.count_ones();
-            row_first += overlap.row_starts.count_ones();
+            for (first, starts) in first_runs.iter_mut().zip(overlap.starts) {
+                *first += starts.count_ones();
+            }
             (above_carry, row_carry) = (above >> 63, row >> 63);
         }
     }
 
     /// The last runs that start at or before a bit, above and in the row.
     fn runs_at(&self, bit: u32) -> [u32; 2] {
-        [
-            self.above_first + count_through(self.above_starts, bit) - 1,
-            self.row_first + count_through(self.row_starts, bit) - 1,
-        ]
+        [0, 1].map(|i| self.first_runs[i] + count_through(self.starts[i], bit) - 1)
     }
 
-    /// The first column in which each pair of runs overlaps.
-    fn overlaps(&self) -> u64 {
-        self.above & self.row & !(self.above_left & self.row_left)
+    /// The runs that touch in the saddle at a bit. One of them ends to the left of the corner;
+    /// another run may begin to the right of it.
+    fn runs_of_saddle(&self, bit: u32, diagonal: Diagonal) -> [u32; 2] {
+        let mut runs = self.runs_at(bit);
+        let ended = diagonal as usize;
+        runs[ended] -= (self.starts[ended] >> bit & 1) as u32;
+        runs
     }
 
-    /// The pixels with a saddle at their upper left corner.
-    fn saddles(&self) -> u64 {
-        let falling = self.above_left & self.row & !self.above & !self.row_left;
-        let rising = self.above & self.row_left & !self.above_left & !self.row;
-        falling | rising
+    /// Visits the saddles, with the runs that touch there.
+    #[inline(always)]
+    fn for_each_saddle(&self, mut visit: impl FnMut(u32, Diagonal, [u32; 2])) {
+        let mut corners = self.saddles[0] | self.saddles[1];
+        while corners != 0 {
+            let bit = corners.trailing_zeros();
+            corners &= corners - 1;
+            for diagonal in [Diagonal::Falling, Diagonal::Rising] {
+                if self.saddles[diagonal as usize] >> bit & 1 == 1 {
+                    visit(bit, diagonal, self.runs_of_saddle(bit, diagonal));
+                }
+            }
+        }
+    }
+}
+
+impl RunRows for Band<'_> {
+    type Pixels = Plane;
+
+    fn width(&self) -> u32 {
+        Band::width(self)
+    }
+
+    fn height(&self) -> u32 {
+        Band::height(self)
+    }
+
+    fn count_runs(&self, y: u32) -> u32 {
+        let mut carry = 0;
+        let mut runs = 0;
+        for &word in self.row(y) {
+            runs += starts(word, carry).count_ones();
+            carry = word >> 63;
+        }
+        runs
+    }
+
+    #[inline(always)]
+    fn for_each_overlap(&self, y: u32, first_runs: [u32; 2], visit: impl FnMut(usize, &Overlap)) {
+        Overlap::for_each([self.row(y - 1), self.row(y)], first_runs, visit);
     }
 }
 
 impl Saddles {
     /// Finds the joined saddles of an image.
-    pub(in crate::trace) fn of(image: &BinaryImage) -> Result<Self> {
-        let (joined, open, _) = Components::of(Band::whole(image))?.saddles()?;
+    pub(in crate::trace) fn of<R: RunRows>(rows: R) -> Result<Self> {
+        let (joined, _) = Components::of(rows)?.saddles(0)?;
+        let open = Vec::new();
         Ok(Self { joined, open })
     }
 
     /// Finds the saddles of a band that are joined, and those that are open.
     pub(in crate::trace) fn of_band(band: Band<'_>) -> Result<(Self, OpenSaddles)> {
-        let components = Components::of(band)?;
-        let (joined, open, saddles) = components.saddles()?;
+        let mut components = Components::of(band)?;
+        components.find_those_that_go_on()?;
+        let (joined, open, saddles) = components.saddles_of_band()?;
         let open_saddles = components.name(saddles)?;
         Ok((Self { joined, open }, open_saddles))
     }
 
-    /// The joined saddles at the pixels of a word.
-    #[inline]
-    pub(in crate::trace) fn joined(&self, word: usize) -> u64 {
-        self.joined[word]
+    /// All saddles joined: pixels that touch at a corner are joined there.
+    pub(in crate::trace) const fn all_joined() -> Self {
+        Self {
+            joined: Vec::new(),
+            open: Vec::new(),
+        }
+    }
+
+    /// Which pixels are joined if these are the joined saddles.
+    pub(super) fn joins(&self) -> Joined {
+        if self.joined.is_empty() {
+            Joined::Eight
+        } else {
+            Joined::Four
+        }
+    }
+
+    /// The joined saddles on a diagonal at the pixels of a word.
+    #[inline(always)]
+    pub(in crate::trace) fn joined<P: Pixels>(&self, word: usize, diagonal: Diagonal) -> u64 {
+        let at = word * P::DIAGONALS + diagonal as usize % P::DIAGONALS;
+        self.joined.get(at).copied().unwrap_or(!0)
     }
 
     /// The open saddles at the pixels of a word.
@@ -168,9 +254,9 @@ impl Saddles {
     }
 }
 
-/// The 4-connected components of a band.
-struct Components<'a> {
-    band: Band<'a>,
+/// The 4-connected components of an image or a band.
+struct Components<R> {
+    rows: R,
     /// The fewest rows that are worth a task.
     least_rows: usize,
     /// The number of runs in the rows before each.
@@ -181,19 +267,15 @@ struct Components<'a> {
     goes_on: Vec<AtomicU64>,
 }
 
-impl<'a> Components<'a> {
-    fn of(band: Band<'a>) -> Result<Self> {
-        let height = band.height();
-        let least_rows = (LEAST_PIXELS / band.width()).max(1) as usize;
+impl<R: RunRows> Components<R> {
+    fn of(rows: R) -> Result<Self> {
+        let height = rows.height();
+        let least_rows = (LEAST_PIXELS / rows.width()).max(1) as usize;
         let mut first_runs: Vec<u32> = zeroed_vec(height as usize, "the runs of rows")?;
         let each_row = first_runs.par_iter_mut().with_min_len(least_rows);
-        each_row.enumerate().for_each(|(y, runs)| {
-            let mut carry = 0;
-            for &word in band.row(y as u32) {
-                *runs += starts(word, carry).count_ones();
-                carry = word >> 63;
-            }
-        });
+        each_row
+            .enumerate()
+            .for_each(|(y, runs)| *runs = rows.count_runs(y as u32));
         let mut count = 0u32;
         for runs in &mut first_runs {
             let before = count;
@@ -204,8 +286,8 @@ impl<'a> Components<'a> {
             *runs = before;
         }
 
-        let mut this = Self {
-            band,
+        let this = Self {
+            rows,
             least_rows,
             first_runs,
             parents: singletons(count, "the runs of rows")?,
@@ -217,56 +299,33 @@ impl<'a> Components<'a> {
         let own = OwnForest(&this.parents);
         (0..groups).into_par_iter().for_each(|i| {
             for y in i * group + 1..height.min((i + 1) * group) {
-                join_runs(own, this.rows(y), this.runs_before(y));
+                this.join_runs(own, y);
             }
         });
         let parents = Forest(&this.parents);
         (1..groups).into_par_iter().for_each(|i| {
-            let y = i * group;
-            join_runs(parents, this.rows(y), this.runs_before(y));
+            this.join_runs(parents, i * group);
         });
-        if band.is_part() {
-            this.goes_on = zeroed_vec((count as usize).div_ceil(WORD_BITS), "the runs of rows")?;
-            for (y, beyond) in this.rims().into_iter().flatten() {
-                this.for_each_rim_run(y, beyond, |_, root| {
-                    let (word, bit) = (root as usize / WORD_BITS, root as usize % WORD_BITS);
-                    this.goes_on[word].fetch_or(1 << bit, Relaxed);
-                });
-            }
-        }
         Ok(this)
     }
 
-    /// Rows `y - 1` and `y`.
-    fn rows(&self, y: u32) -> [&'a [u64]; 2] {
-        [self.band.row(y - 1), self.band.row(y)]
+    /// Joins the runs of rows `y - 1` and `y` that overlap.
+    #[inline(always)]
+    fn join_runs(&self, parents: impl Parents, y: u32) {
+        self.rows
+            .for_each_overlap(y, self.runs_before(y), |_, overlap| {
+                let mut overlaps = overlap.overlaps;
+                while overlaps != 0 {
+                    let [above, run] = overlap.runs_at(overlaps.trailing_zeros());
+                    union(parents, above, run);
+                    overlaps &= overlaps - 1;
+                }
+            });
     }
 
-    /// The number of runs before each of these two rows.
+    /// The number of runs before each of rows `y - 1` and `y`.
     fn runs_before(&self, y: u32) -> [u32; 2] {
         [self.first_runs[y as usize - 1], self.first_runs[y as usize]]
-    }
-
-    /// The first and the last row, each with the row beyond it, if there is one.
-    fn rims(&self) -> [Option<(u32, &'a [u64])>; 2] {
-        let last = self.band.height() - 1;
-        [
-            self.band.row_above(0).map(|row| (0, row)),
-            self.band.row_below(last).map(|row| (last, row)),
-        ]
-    }
-
-    /// Visits the runs of row `y` that touch foreground of the row `beyond`, with their columns and
-    /// roots.
-    fn for_each_rim_run(&self, y: u32, beyond: &[u64], mut visit: impl FnMut([u32; 2], u32)) {
-        let row = self.band.row(y);
-        let mut run = self.first_runs[y as usize];
-        for_each_run(row, |columns| {
-            if any_within(beyond, columns) {
-                visit(columns, find_and_shorten(Forest(&self.parents), run));
-            }
-            run += 1;
-        });
     }
 
     fn goes_on(&self, root: u32) -> bool {
@@ -276,36 +335,30 @@ impl<'a> Components<'a> {
             .is_some_and(|word| word.load(Relaxed) >> bit & 1 == 1)
     }
 
-    /// The planes of joined and of open saddles, and the open ones with the roots of components.
-    fn saddles(&self) -> Result<(Vec<u64>, Vec<u64>, Vec<OpenSaddle>)> {
-        let row_words = self.band.width() as usize / WORD_BITS + 1;
-        let height = self.band.height() as usize;
-        let rows = height + usize::from(self.band.is_part());
-        let mut joined: Vec<u64> = zeroed_vec(row_words * rows + 1, "the plane of saddles")?;
-        let mut open: Vec<u64> = Vec::new();
-        if self.band.is_part() {
-            open = zeroed_vec(joined.len(), "the plane of saddles")?;
-        }
+    /// The planes of joined saddles, with `more` rows at their end, and the open saddles between
+    /// two rows of the band, with the roots of their components.
+    fn saddles(&self, more: usize) -> Result<(Vec<u64>, Vec<OpenSaddle>)> {
+        let diagonals = R::Pixels::DIAGONALS;
+        let row_words = (self.rows.width() as usize / WORD_BITS + 1) * diagonals;
+        let height = self.rows.height() as usize;
+        let words = row_words * (height + more) + diagonals;
+        let mut joined: Vec<u64> = zeroed_vec(words, "the plane of saddles")?;
         let find = |mut found: FoundSaddles, (y, joined): (usize, &mut [u64])| {
             let y = y as u32;
             if y == 0 {
                 return found;
             }
-            Overlap::for_each(self.rows(y), self.runs_before(y), |i, overlap| {
-                let mut saddles = overlap.saddles();
-                while saddles != 0 {
-                    let bit = saddles.trailing_zeros();
-                    saddles &= saddles - 1;
-                    // The run that ended to the left of the corner is also the last one at this
-                    // bit.
-                    let roots = overlap
-                        .runs_at(bit)
-                        .map(|run| find_and_shorten(Forest(&self.parents), run));
-                    joined[i] |= u64::from(roots[0] == roots[1]) << bit;
+            let first_runs = self.runs_before(y);
+            self.rows.for_each_overlap(y, first_runs, |i, overlap| {
+                overlap.for_each_saddle(|bit, diagonal, runs| {
+                    let roots = runs.map(|run| find_and_shorten(Forest(&self.parents), run));
+                    let word = i * diagonals + diagonal as usize % diagonals;
+                    joined[word] |= u64::from(roots[0] == roots[1]) << bit;
                     if roots[0] != roots[1] && roots.iter().all(|&root| self.goes_on(root)) {
-                        found.push(overlap, [i as u32 * WORD_BITS as u32 + bit, y], roots);
+                        let corner = [i as u32 * WORD_BITS as u32 + bit, y];
+                        found.push(corner, diagonal, roots);
                     }
-                }
+                });
             });
             found
         };
@@ -319,14 +372,65 @@ impl<'a> Components<'a> {
                 found.append(&mut more);
                 Ok(found)
             })?;
+        Ok((joined, found))
+    }
+}
 
+impl<'a> Components<Band<'a>> {
+    /// Marks the components that have foreground beyond the band.
+    fn find_those_that_go_on(&mut self) -> Result<()> {
+        if !self.rows.is_part() {
+            return Ok(());
+        }
+        let words = self.parents.len().div_ceil(WORD_BITS);
+        self.goes_on = zeroed_vec(words, "the runs of rows")?;
+        for (y, beyond) in self.rims().into_iter().flatten() {
+            self.for_each_rim_run(y, beyond, |_, root| {
+                let (word, bit) = (root as usize / WORD_BITS, root as usize % WORD_BITS);
+                self.goes_on[word].fetch_or(1 << bit, Relaxed);
+            });
+        }
+        Ok(())
+    }
+
+    /// The first and the last row, each with the row beyond it, if there is one.
+    fn rims(&self) -> [Option<(u32, &'a [u64])>; 2] {
+        let last = self.rows.height() - 1;
+        [
+            self.rows.row_above(0).map(|row| (0, row)),
+            self.rows.row_below(last).map(|row| (last, row)),
+        ]
+    }
+
+    /// Visits the runs of row `y` that touch foreground of the row `beyond`, with their columns and
+    /// roots.
+    fn for_each_rim_run(&self, y: u32, beyond: &[u64], mut visit: impl FnMut([u32; 2], u32)) {
+        let row = self.rows.row(y);
+        let mut run = self.first_runs[y as usize];
+        for_each_run(row, |columns| {
+            if any_within(beyond, columns) {
+                visit(columns, find_and_shorten(Forest(&self.parents), run));
+            }
+            run += 1;
+        });
+    }
+
+    /// The planes of joined and of open saddles, and the open ones with the roots of components.
+    fn saddles_of_band(&self) -> Result<(Vec<u64>, Vec<u64>, Vec<OpenSaddle>)> {
+        let row_words = self.rows.width() as usize / WORD_BITS + 1;
+        let is_part = self.rows.is_part();
+        let (joined, found) = self.saddles(usize::from(is_part))?;
+        let mut open: Vec<u64> = Vec::new();
+        if is_part {
+            open = zeroed_vec(joined.len(), "the plane of saddles")?;
+        }
         let [above, below] = self.rims();
         let mut saddles = match above {
-            Some((y, beyond)) => self.rim_saddles(0, [beyond, self.band.row(y)])?,
+            Some((y, beyond)) => self.rim_saddles(0, [beyond, self.rows.row(y)])?,
             None => Vec::new(),
         };
         let at_lower_rim = match below {
-            Some((y, beyond)) => self.rim_saddles(y + 1, [self.band.row(y), beyond])?,
+            Some((y, beyond)) => self.rim_saddles(y + 1, [self.rows.row(y), beyond])?,
             None => Vec::new(),
         };
         reserve(
@@ -350,18 +454,15 @@ impl<'a> Components<'a> {
         first_runs[inside] = self.first_runs[y.saturating_sub(1) as usize];
         let mut found = FoundSaddles::default();
         Overlap::for_each(rows, first_runs, |i, overlap| {
-            let mut saddles = overlap.saddles();
-            while saddles != 0 {
-                let bit = saddles.trailing_zeros();
-                saddles &= saddles - 1;
-                let run = overlap.runs_at(bit)[inside];
-                let root = find_and_shorten(Forest(&self.parents), run);
+            overlap.for_each_saddle(|bit, diagonal, runs| {
+                let root = find_and_shorten(Forest(&self.parents), runs[inside]);
                 let mut components = [ENDED; 2];
                 if self.goes_on(root) {
                     components[inside] = root;
                 }
-                found.push(overlap, [i as u32 * WORD_BITS as u32 + bit, y], components);
-            }
+                let corner = [i as u32 * WORD_BITS as u32 + bit, y];
+                found.push(corner, diagonal, components);
+            });
         });
         found.saddles()
     }
@@ -399,8 +500,8 @@ struct FoundSaddles {
 }
 
 impl FoundSaddles {
-    /// Adds the saddle at a corner between the two rows of `overlap`.
-    fn push(&mut self, overlap: &Overlap, [x, y]: [u32; 2], components: [u32; 2]) {
+    /// Adds the saddle at a corner.
+    fn push(&mut self, [x, y]: [u32; 2], diagonal: Diagonal, components: [u32; 2]) {
         if let Err(error) = reserve(&mut self.saddles, 1, "the open saddles") {
             self.error = Some(error);
             return;
@@ -408,7 +509,7 @@ impl FoundSaddles {
         self.saddles.push(OpenSaddle {
             x,
             y,
-            falling: overlap.row >> (x as usize % WORD_BITS) & 1 == 1,
+            falling: matches!(diagonal, Diagonal::Falling),
             components,
         });
     }
@@ -461,16 +562,4 @@ fn any_within(row: &[u64], [begin, end]: [u32; 2]) -> bool {
         }
         word != 0
     })
-}
-
-/// Joins the runs of two rows, one above the other, that overlap.
-fn join_runs(parents: impl Parents, rows: [&[u64]; 2], first_runs: [u32; 2]) {
-    Overlap::for_each(rows, first_runs, |_, overlap| {
-        let mut overlaps = overlap.overlaps();
-        while overlaps != 0 {
-            let [above, run] = overlap.runs_at(overlaps.trailing_zeros());
-            union(parents, above, run);
-            overlaps &= overlaps - 1;
-        }
-    });
 }

@@ -1,11 +1,11 @@
-//! The vertical sides between foreground and background, and which border each belongs to.
+//! The vertical sides of regions, and which border each belongs to.
 //!
-//! A pixel's **west side** is where it is foreground and its western neighbour is not; its
-//! **east side** likewise. Every border passes at least one, each side belongs to exactly one
-//! border, and in a row west and east sides alternate. So, scanning in raster order,
+//! A pixel's **west side** is where it belongs to a region and its western neighbour not to the
+//! same; its **east side** likewise. Every border passes at least one, each side belongs to exactly
+//! one border, and in a row the west and east sides of a region alternate. So, scanning in raster order,
 //!
 //! - a west side that no border has passed yet begins an outer border, an east side a hole's;
-//! - the last side before it in the row tells which border the new one lies in.
+//! - the last side of its region before it in the row tells which border the new one lies in.
 //!
 //! For the latter, a border must be found by a side that it passes. Most sides are never queried:
 //! only those just before a pixel that, by its neighbours, might begin a border. Each of these
@@ -21,7 +21,8 @@ use trazar_kernels::trace::node_bits::BesideBits;
 
 use super::chains::{BorderId, NO_BORDER};
 use super::neighbours::{EAST, WEST};
-use super::plane::{Plane, SPARE_ROWS, last_one_before, run_start};
+use super::pixels::{Pixels, SPARE_ROWS, Strips};
+use super::plane::Plane;
 use crate::error::Result;
 use crate::image::{BinaryImage, WORD_BITS};
 use crate::memory::{advise_large_pages, reserve, zeroed_vec};
@@ -60,9 +61,9 @@ struct WordSides {
 pub(super) struct Slot(usize);
 
 /// Pixels and sides as bit planes, each surrounded by background as a [`Plane`] is.
-pub(super) struct Sides {
-    /// Foreground.
-    pub(super) plane: Plane,
+pub(super) struct Sides<P = Plane> {
+    /// The pixels and their neighbours.
+    pub(super) plane: P,
     marks: Marks,
 }
 
@@ -81,21 +82,14 @@ pub(super) struct Marks {
     borders: Vec<AtomicU32>,
 }
 
-impl Sides {
-    /// Finds all sides of an image.
-    pub(super) fn of(image: &BinaryImage, joined: Joined) -> Result<Self> {
-        let mut sides = Self::with_room(image.width(), image.height())?;
-        sides.find(&Band::whole(image), 0..image.height(), joined)?;
-        Ok(sides)
-    }
-
-    /// Room for the sides of `height` rows.
-    pub(super) fn with_room(width: u32, height: u32) -> Result<Self> {
-        let plane = Plane::background(width, height)?;
-        let words = plane.words.len();
+impl<P: Pixels> Sides<P> {
+    /// Room for the sides of `height` rows of `strips`.
+    pub(super) fn with_room<S: Strips<Pixels = P>>(strips: &S, height: u32) -> Result<Self> {
+        let plane = strips.room(height)?;
+        let words = plane.row_words() * (height as usize + 2 * SPARE_ROWS);
         let mut marks = Marks {
-            width,
-            row_words: plane.row_words,
+            width: strips.width(),
+            row_words: plane.row_words(),
             sides: zeroed_vec(words, "the bit planes of borders")?,
             row_ranks: zeroed_vec(height as usize + 2 * SPARE_ROWS, "the ranks of sides")?,
             word_ranks: zeroed_vec(words, "the ranks of sides")?,
@@ -106,86 +100,38 @@ impl Sides {
         Ok(Self { plane, marks })
     }
 
-    /// Finds all sides in some rows of a band, at most as many as there is room for. The plane
-    /// has these rows, from its row 0 on, and the rows above and below them; it has no others.
-    pub(super) fn find(&mut self, band: &Band<'_>, rows: Range<u32>, joined: Joined) -> Result<()> {
-        let (first, end) = (SPARE_ROWS, SPARE_ROWS + rows.len());
-        let above = band.row_above(rows.start).unwrap_or_default();
-        self.plane.set_row(first - 1, above);
-        for (y, row) in (first..end).zip(rows.clone()) {
-            self.find_row(y, band.row(row), joined);
-        }
-        let below = band.row_below(rows.end - 1).unwrap_or_default();
-        self.plane.set_row(end, below);
-        let queried = self.marks.rank_queried(first..end);
-        self.marks.borders.clear();
-        reserve(&mut self.marks.borders, queried, "the borders of sides")?;
-        self.marks.borders.resize_with(queried, AtomicU32::default);
+    /// Finds all sides in some rows, at most as many as there is room for. The planes have these
+    /// rows, from their row 0 on, and the rows above and below them; they have no others.
+    pub(super) fn find<S: Strips<Pixels = P>>(
+        &mut self,
+        strips: &S,
+        rows: Range<u32>,
+        joined: Joined,
+    ) -> Result<()> {
+        let marks = &mut self.marks;
+        strips.load(&mut self.plane, &rows, |pixels, y| {
+            marks.find_row(pixels, y, joined);
+        });
+        let queried = marks.rank_queried(SPARE_ROWS..SPARE_ROWS + rows.len());
+        marks.borders.clear();
+        reserve(&mut marks.borders, queried, "the borders of sides")?;
+        marks.borders.resize_with(queried, AtomicU32::default);
         Ok(())
     }
 
     /// The pixels, and the mutable marks.
-    pub(super) fn split(&mut self) -> (&Plane, &mut Marks) {
+    pub(super) fn split(&mut self) -> (&P, &mut Marks) {
         (&self.plane, &mut self.marks)
     }
+}
 
-    /// Fills row `y` of all planes, spare rows included; the row above must have its pixels
-    /// already.
-    fn find_row(&mut self, y: usize, row: &[u64], joined: Joined) {
-        let n = self.plane.row_words;
-        let first = y * n;
-        let sides = &mut self.marks.sides;
-        let (above, this) = self.plane.words[first - n..first + n].split_at_mut(n);
-        this[..row.len()].copy_from_slice(row);
-
-        // The words to the left, in both rows.
-        let (mut above_left, mut left) = (0, 0);
-        for i in 0..n {
-            let pixels = this[i];
-            let right = this.get(i + 1).copied().unwrap_or(0);
-            let row = BesideBits::new(left, pixels, right);
-            let from_west = row.west;
-            if from_west == pixels && row.east == pixels {
-                // All one run, or all background, as in most words of most images.
-                sides[first + i] = WordSides::zeroed();
-                above_left = above[i];
-                continue;
-            }
-            left = pixels;
-            let (west, east) = row.vertical_sides();
-            sides[first + i] = WordSides {
-                west,
-                east,
-                queried_west: 0,
-                queried_east: 0,
-            };
-
-            let north = above[i];
-            let above_right = above.get(i + 1).copied().unwrap_or(0);
-            let corners = BesideBits::new(above_left, north, above_right);
-            above_left = north;
-            let joined_above = match joined {
-                Joined::Eight => north | corners.west | corners.east,
-                Joined::Four => north,
-            };
-            // An outer border begins at a first pixel of a run with nothing above it.
-            let mut may_begin_outer = pixels & !from_west & !joined_above;
-            while may_begin_outer != 0 {
-                let bit = may_begin_outer.trailing_zeros() as usize;
-                may_begin_outer &= may_begin_outer - 1;
-                if let Some(x) = last_one_before(this, i * WORD_BITS + bit) {
-                    sides[first + x / WORD_BITS].queried_east |= 1 << (x % WORD_BITS);
-                }
-            }
-            // A hole begins at a first background pixel after a run, with foreground above it.
-            let mut may_begin_hole = !pixels & from_west & north;
-            while may_begin_hole != 0 {
-                let bit = may_begin_hole.trailing_zeros() as usize;
-                may_begin_hole &= may_begin_hole - 1;
-                let x = run_start(this, i * WORD_BITS + bit - 1);
-                sides[first + x / WORD_BITS].queried_west |= 1 << (x % WORD_BITS);
-            }
-        }
+impl Sides {
+    /// Finds all sides of an image.
+    pub(super) fn of(image: &BinaryImage, joined: Joined) -> Result<Self> {
+        let band = Band::whole(image);
+        let mut sides = Self::with_room(&band, image.height())?;
+        sides.find(&band, 0..image.height(), joined)?;
+        Ok(sides)
     }
 
     /// A plane of the pixels that a border passes: foreground with background to the W, N, E or S.
@@ -255,7 +201,58 @@ impl Sides {
     }
 }
 
+impl Joined {
+    /// The pixels at which an outer border may begin: first pixels of a run with nothing of their
+    /// region above them.
+    #[inline(always)]
+    pub(super) fn may_begin_outer(self, row: BesideBits, above: BesideBits) -> u64 {
+        let joined_above = match self {
+            Self::Eight => above.here | above.west | above.east,
+            Self::Four => above.here,
+        };
+        row.here & !row.west & !joined_above
+    }
+}
+
 impl Marks {
+    /// Finds the sides of row `y`, spare rows included.
+    fn find_row<P: Pixels>(&mut self, pixels: &P, y: usize, joined: Joined) {
+        let first = y * self.row_words;
+        let sides = &mut self.sides;
+        pixels.for_each_word(y, |i, word| {
+            let Some((row, above)) = word else {
+                sides[first + i] = WordSides::zeroed();
+                return;
+            };
+            let (west, east) = row.vertical_sides();
+            sides[first + i] = WordSides {
+                west,
+                east,
+                queried_west: 0,
+                queried_east: 0,
+            };
+            let mut may_begin_outer = joined.may_begin_outer(row, above);
+            while may_begin_outer != 0 {
+                let bit = may_begin_outer.trailing_zeros() as usize;
+                may_begin_outer &= may_begin_outer - 1;
+                let before = pixels.side_before(BorderKind::Outer, i * WORD_BITS + bit, y);
+                if let Some(x) = before {
+                    sides[first + x / WORD_BITS].queried_east |= 1 << (x % WORD_BITS);
+                }
+            }
+            // A hole begins right of a run's last pixel, with the region to the NE of that.
+            let mut may_begin_hole = row.here & !row.east & above.east;
+            while may_begin_hole != 0 {
+                let bit = may_begin_hole.trailing_zeros() as usize;
+                may_begin_hole &= may_begin_hole - 1;
+                let before = pixels.side_before(BorderKind::Hole, i * WORD_BITS + bit, y);
+                if let Some(x) = before {
+                    sides[first + x / WORD_BITS].queried_west |= 1 << (x % WORD_BITS);
+                }
+            }
+        });
+    }
+
     /// Counts the queried sides before each of some rows, and before each word in them; returns
     /// their number.
     fn rank_queried(&mut self, rows: Range<usize>) -> usize {
@@ -360,9 +357,9 @@ impl Marks {
     /// the pixel's east side, after the west side of its run. [`NO_BORDER`] if there is none.
     ///
     /// The side must have been passed by a border.
-    pub(super) fn border_before(
+    pub(super) fn border_before<P: Pixels>(
         &self,
-        plane: &Plane,
+        plane: &P,
         kind: BorderKind,
         x: u32,
         y: u32,
@@ -375,9 +372,9 @@ impl Marks {
 
     /// As [`border_before`](Self::border_before), also for a side at which no border begins; the
     /// result may then be [`NO_BORDER`].
-    pub(super) fn border_before_any(
+    pub(super) fn border_before_any<P: Pixels>(
         &self,
-        plane: &Plane,
+        plane: &P,
         kind: BorderKind,
         x: u32,
         y: u32,
@@ -400,19 +397,19 @@ impl Marks {
     }
 
     /// The last side before the one at which a border begins, and the place of its pixel.
-    fn side_before(
+    fn side_before<P: Pixels>(
         &self,
-        plane: &Plane,
+        plane: &P,
         kind: BorderKind,
         x: u32,
         y: u32,
     ) -> Option<(usize, Side)> {
-        let first = (y as usize + SPARE_ROWS) * self.row_words;
-        let row = &plane.words[first..][..self.row_words];
-        let (x, side) = match kind {
-            BorderKind::Outer => (last_one_before(row, x as usize)?, Side::East),
-            BorderKind::Hole => (run_start(row, x as usize), Side::West),
+        let row = y as usize + SPARE_ROWS;
+        let x = plane.side_before(kind, x as usize, row)?;
+        let side = match kind {
+            BorderKind::Outer => Side::East,
+            BorderKind::Hole => Side::West,
         };
-        Some((first * WORD_BITS + x, side))
+        Some((row * self.row_words * WORD_BITS + x, side))
     }
 }

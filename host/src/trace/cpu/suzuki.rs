@@ -23,7 +23,7 @@
 
 use super::chains::{BorderId, Chains, Direction, opposite};
 use super::neighbours::{EAST, NEXT, WEST, first_clockwise, turn_direction, turn_sides};
-use super::plane::MAX_STRAIGHT;
+use super::pixels::{MAX_STRAIGHT, Pixels};
 use super::sides::{Joined, Side, Sides};
 use crate::error::Result;
 use crate::image::BinaryImage;

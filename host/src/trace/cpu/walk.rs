@@ -4,8 +4,9 @@ use super::chains::{Direction, opposite};
 use super::neighbours::{
     NEXT, PREVIOUS, first_clockwise, is_foreground, side_in, turn_direction, turn_sides,
 };
-use super::plane::{Plane, SPARE_ROWS};
-use super::saddles::Saddles;
+use super::pixels::{Pixels, SPARE_ROWS};
+use super::plane::Plane;
+use super::saddles::{Diagonal, Saddles};
 use crate::image::WORD_BITS;
 use crate::trace::contours::BorderKind;
 
@@ -110,11 +111,11 @@ pub(in crate::trace) trait Walk: Sync {
 }
 
 /// Over pixel centers. A node's code is the direction back.
-pub(in crate::trace) struct Centers<'a> {
-    pub(in crate::trace) plane: &'a Plane,
+pub(in crate::trace) struct Centers<'a, P = Plane> {
+    pub(in crate::trace) plane: &'a P,
 }
 
-impl Walk for Centers<'_> {
+impl<P: Pixels> Walk for Centers<'_, P> {
     fn node_at(&self, place: usize, aside: Direction) -> Option<u8> {
         first_clockwise(self.plane.window(place), aside)
     }
@@ -149,18 +150,17 @@ impl Walk for Centers<'_> {
     }
 
     fn entries(&self, at: usize, rim: Rim) -> [u64; 4] {
-        let row = self.plane.beside(at);
-        let n = self.plane.row_words;
+        let row = self.plane.row(at);
         // Foreground in the direction back, followed by a gap with a side: the gap begins with the
         // side, or reaches the next one.
         match rim {
             Rim::Above => {
-                let above = self.plane.beside(at - n);
+                let above = self.plane.above(at);
                 let (ne, n, nw) = (above.east, above.here, above.west);
                 [0, ne & !n, n & !nw & !row.west, nw & !row.west].map(|from| from & row.here)
             }
             Rim::Below => {
-                let below = self.plane.beside(at + n);
+                let below = self.plane.below(at);
                 let (sw, s, se) = (below.west, below.here, below.east);
                 [0, sw & !s, s & !se & !row.east, se & !row.east].map(|from| from & row.here)
             }
@@ -194,21 +194,21 @@ impl Walk for Centers<'_> {
 /// pixel if they belong to two 4-connected components. If they belong to one, the border would come
 /// to the corner a second time, and it crosses over to the other pixel instead. While that is
 /// unknown, the saddle is open, and the walk ends there.
-pub(in crate::trace) struct Edges<'a> {
-    plane: &'a Plane,
+pub(in crate::trace) struct Edges<'a, P = Plane> {
+    plane: &'a P,
     saddles: &'a Saddles,
     /// Offset from a word of the plane to the same pixels' word of `saddles`.
     offset: isize,
 }
 
-impl<'a> Edges<'a> {
+impl<'a, P: Pixels> Edges<'a, P> {
     /// A walk in a plane whose row 0 is row `first_row` of the image or the band.
-    pub(in crate::trace) fn new(plane: &'a Plane, saddles: &'a Saddles, first_row: u32) -> Self {
+    pub(in crate::trace) fn new(plane: &'a P, saddles: &'a Saddles, first_row: u32) -> Self {
         let rows = first_row as isize - SPARE_ROWS as isize;
         Self {
             plane,
             saddles,
-            offset: rows * plane.row_words as isize,
+            offset: rows * plane.row_words() as isize,
         }
     }
 
@@ -228,7 +228,12 @@ impl<'a> Edges<'a> {
     #[inline]
     fn crosses(&self, place: usize, aside: Direction) -> bool {
         let corner = self.corner(place, aside);
-        self.joined(corner / WORD_BITS) >> (corner % WORD_BITS) & 1 == 1
+        // The corners after E and W sides are the pixel's NE and SW ones.
+        let diagonal = match aside {
+            0 | 4 => Diagonal::Rising,
+            _ => Diagonal::Falling,
+        };
+        self.joined(corner / WORD_BITS, diagonal) >> (corner % WORD_BITS) & 1 == 1
     }
 
     /// Whether that saddle is open.
@@ -241,17 +246,18 @@ impl<'a> Edges<'a> {
 
     /// The joined saddles at the upper left corners of the pixels of the plane's word `at`.
     #[inline]
-    fn joined(&self, at: usize) -> u64 {
-        self.saddles.joined(at.wrapping_add_signed(self.offset))
+    fn joined(&self, at: usize, diagonal: Diagonal) -> u64 {
+        let word = at.wrapping_add_signed(self.offset);
+        self.saddles.joined::<P>(word, diagonal)
     }
 
     /// The joined saddles at the upper right corners.
-    fn joined_right(&self, at: usize) -> u64 {
-        self.joined(at) >> 1 | self.joined(at + 1) << 63
+    fn joined_right(&self, at: usize, diagonal: Diagonal) -> u64 {
+        self.joined(at, diagonal) >> 1 | self.joined(at + 1, diagonal) << 63
     }
 }
 
-impl Walk for Edges<'_> {
+impl<P: Pixels> Walk for Edges<'_, P> {
     fn node_at(&self, _: usize, aside: Direction) -> Option<u8> {
         Some(aside / 2)
     }
@@ -305,23 +311,24 @@ impl Walk for Edges<'_> {
     }
 
     fn entries(&self, at: usize, rim: Rim) -> [u64; 4] {
-        let row = self.plane.beside(at);
-        let n = self.plane.row_words;
+        let row = self.plane.row(at);
         // Around the corner from the pixel diagonally ahead, which belongs to the border if the
         // fourth pixel there is foreground or the saddle is joined; to a W or E side also straight
         // on.
         match rim {
             Rim::Above => {
-                let above = self.plane.beside(at - n);
-                let w = !row.west & (above.here | above.west & self.joined(at));
-                let n = !above.here & above.east & (row.east | self.joined_right(at));
+                let above = self.plane.above(at);
+                let w = !row.west & (above.here | above.west & self.joined(at, Diagonal::Falling));
+                let n =
+                    !above.here & above.east & (row.east | self.joined_right(at, Diagonal::Rising));
                 [0, n, w, 0].map(|from| from & row.here)
             }
             Rim::Below => {
-                let below = self.plane.beside(at + n);
-                let at = at + n;
-                let e = !row.east & (below.here | below.east & self.joined_right(at));
-                let s = !below.here & below.west & (row.west | self.joined(at));
+                let below = self.plane.below(at);
+                let at = at + self.plane.row_words();
+                let e = !row.east
+                    & (below.here | below.east & self.joined_right(at, Diagonal::Falling));
+                let s = !below.here & below.west & (row.west | self.joined(at, Diagonal::Rising));
                 [e, 0, 0, s].map(|from| from & row.here)
             }
         }

@@ -14,7 +14,8 @@ use crate::memory::{reserve, with_room};
 use crate::trace::Band;
 use crate::trace::cpu::fragments::entries::Entries;
 use crate::trace::cpu::fragments::follow::check_count;
-use crate::trace::cpu::plane::{Plane, SPARE_ROWS};
+use crate::trace::cpu::pixels::SPARE_ROWS;
+use crate::trace::cpu::plane::Plane;
 use crate::trace::cpu::saddles::OpenSaddles;
 use crate::trace::cpu::walk::{Centers, Rim};
 

@@ -17,6 +17,7 @@ use crate::image::MAX_SIDE;
 use crate::trace::contours::BorderKind;
 use crate::trace::cpu::chains::STEPS;
 use crate::trace::cpu::fragments::KeptPoints;
+use crate::trace::cpu::plane::Plane;
 use crate::trace::cpu::walk::{Centers, Edges, Walk};
 use crate::trace::{Geometry, TraceOptions};
 
@@ -84,8 +85,8 @@ impl Check<'_> {
         let (x, y) = border.key.pixel();
         let kind = border.key.kind();
         let (start, _) = match is_along_edges {
-            false => Centers::start(kind, x, y),
-            true => Edges::start(kind, x, y),
+            false => Centers::<Plane>::start(kind, x, y),
+            true => Edges::<Plane>::start(kind, x, y),
         };
         let start = (i64::from(start.0), i64::from(start.1));
         let points = border.length.points();

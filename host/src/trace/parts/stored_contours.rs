@@ -15,6 +15,7 @@ use crate::trace::contours::{BorderKind, Contours, HierarchyRow};
 use crate::trace::cpu::chains::{Direction, NO_BORDER, Nesting, check_count};
 use crate::trace::cpu::fragments::KeptPoints;
 use crate::trace::cpu::hierarchy;
+use crate::trace::cpu::plane::Plane;
 use crate::trace::cpu::teh_chin::{Curvature, Selection};
 use crate::trace::cpu::walk::{Centers, Edges, Walk};
 use crate::trace::source::ContourSource;
@@ -339,8 +340,8 @@ impl StoredContours {
     fn pen(&self, stored: &Stored) -> Pen {
         let (x, y) = stored.key.pixel();
         let start = match self.geometry {
-            Geometry::Centers => Centers::start(stored.key.kind(), x, y).0,
-            Geometry::Edges => Edges::start(stored.key.kind(), x, y).0,
+            Geometry::Centers => Centers::<Plane>::start(stored.key.kind(), x, y).0,
+            Geometry::Edges => Edges::<Plane>::start(stored.key.kind(), x, y).0,
         };
         Pen::new(
             start,

@@ -14,17 +14,23 @@ use std::io::{Read, Seek, SeekFrom};
 
 use self::colors::Decoder;
 use self::header::{Compression, Header};
+use super::georeference::Georeferenced;
 use super::opened::{Opened, Rows};
 use super::options::ReadOptions;
 use super::sample::{SampleKind, Stored};
-use super::threshold::Thresholder;
+use super::sink::Sink;
 use crate::formats::source::{Bytes, Origin, Source};
 use crate::image::check_size;
 use crate::memory::zeroed_vec;
 use crate::{Error, Result};
 
-pub(super) fn open(mut source: Source<'_>, options: &ReadOptions) -> Result<Opened> {
+pub(super) fn open<S: Sink>(mut source: Source<'_>, options: &ReadOptions) -> Result<Opened<S>> {
     let origin = source.origin;
+    if S::VALUES {
+        return Err(origin.unsupported(
+            "BMP images hold colours, not values: give a TIFF, PNG, PGM or .npy file",
+        ));
+    }
     let header = Header::read(&mut source)?;
     let (width, height) = (header.width, header.height);
     header.check_claim(origin)?;
@@ -58,6 +64,8 @@ pub(super) fn open(mut source: Source<'_>, options: &ReadOptions) -> Result<Open
         notes: Vec::new(),
         whole_only: runs.then_some("its rows are run-length encoded, from bottom to top"),
         decoding_bytes: stored + u64::from(width),
+        no_data: None,
+        georeference: Georeferenced::none(),
         rows: Box::new(picture),
     })
 }
@@ -73,8 +81,8 @@ struct Picture {
     threshold: u8,
 }
 
-impl Rows for Picture {
-    fn read(&mut self, origin: Origin<'_>, into: &mut Thresholder) -> Result<()> {
+impl<S: Sink> Rows<S> for Picture {
+    fn read(&mut self, origin: Origin<'_>, into: &mut S) -> Result<()> {
         let header = &self.header;
         let (rows, height) = (into.rows(), header.height as usize);
         // The n-th stored row of the band is row n from its top, or from its bottom.

@@ -7,20 +7,25 @@ mod tests;
 
 use self::header::{Encoding, Header};
 use self::raster::Raster;
+use super::georeference::Georeferenced;
 use super::luminance::reduced;
 use super::opened::{Opened, Rows};
 use super::options::ReadOptions;
+use super::raster::COLOURS;
 use super::sample::{SampleKind, Stored};
-use super::threshold::Thresholder;
+use super::sink::Sink;
 use crate::formats::source::{Bytes, Origin, Source};
 use crate::image::check_size;
 use crate::memory::zeroed_vec;
 use crate::{Error, Result};
 
-pub(super) fn open(mut source: Source<'_>, options: &ReadOptions) -> Result<Opened> {
+pub(super) fn open<S: Sink>(mut source: Source<'_>, options: &ReadOptions) -> Result<Opened<S>> {
     let origin = source.origin;
     let header = Header::read(&mut source)?;
     let kind = header.kind;
+    if S::VALUES && header.channels > 1 {
+        return Err(origin.unsupported(COLOURS));
+    }
     let threshold = kind.threshold(options.threshold)?;
     let (width, height) = (header.width, header.height);
     origin.holds(header.least_bytes(), 1, width, height)?;
@@ -35,6 +40,8 @@ pub(super) fn open(mut source: Source<'_>, options: &ReadOptions) -> Result<Open
         notes: Vec::new(),
         whole_only: None,
         decoding_bytes: row_bytes + (1 << 20),
+        no_data: None,
+        georeference: Georeferenced::none(),
         rows: match kind {
             // White is decoded as 255.
             SampleKind::Bit => {
@@ -70,8 +77,8 @@ impl<T: Sample> Picture<T> {
     }
 }
 
-impl Rows for Picture<u8> {
-    fn read(&mut self, origin: Origin<'_>, into: &mut Thresholder) -> Result<()> {
+impl<S: Sink> Rows<S> for Picture<u8> {
+    fn read(&mut self, origin: Origin<'_>, into: &mut S) -> Result<()> {
         if self.header.encoding != Encoding::PackedBits {
             return self.samples(origin, into);
         }
@@ -83,15 +90,15 @@ impl Rows for Picture<u8> {
     }
 }
 
-impl Rows for Picture<u16> {
-    fn read(&mut self, origin: Origin<'_>, into: &mut Thresholder) -> Result<()> {
+impl<S: Sink> Rows<S> for Picture<u16> {
+    fn read(&mut self, origin: Origin<'_>, into: &mut S) -> Result<()> {
         self.samples(origin, into)
     }
 }
 
 impl<T: Sample> Picture<T> {
     /// Reads and thresholds rows of samples.
-    fn samples(&mut self, origin: Origin<'_>, into: &mut Thresholder) -> Result<()> {
+    fn samples<S: Sink>(&mut self, origin: Origin<'_>, into: &mut S) -> Result<()> {
         let (row, header) = (&mut self.row, &self.header);
         let most = f32::from(T::MOST);
         for y in 0..into.rows() {
@@ -102,7 +109,13 @@ impl<T: Sample> Picture<T> {
                     self.raster.samples(origin, row, header)?;
                 }
             }
-            if header.maximum != T::MOST {
+            if S::VALUES {
+                if header.kind == SampleKind::Bit {
+                    row.iter_mut().for_each(|sample| {
+                        *sample = T::rounded(u8::from(*sample > T::zeroed()).into())
+                    });
+                }
+            } else if header.maximum != T::MOST {
                 // Samples above the maximum become white.
                 let factor = most / f32::from(header.maximum);
                 for sample in row.iter_mut() {

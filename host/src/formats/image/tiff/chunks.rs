@@ -6,34 +6,35 @@ use rayon::prelude::*;
 use tiff::tags::CompressionMethod;
 
 use super::layout::{Layout, Stripe, TiffDecoder};
-use super::piece::{Piece, PiecePlace, Workplace};
+use super::piece::{PiecePlace, Workplace};
 use crate::Result;
 use crate::error::Error;
 use crate::formats::image::opened::Rows;
-use crate::formats::image::threshold::Thresholder;
+use crate::formats::image::sink::{PieceRows, Sink};
 use crate::formats::progress::report;
 use crate::formats::source::{Origin, Store, contain};
-use crate::{WORD_BITS, threads};
+use crate::threads;
 
 /// The least number of pixels that are decoded at once, if the image has that many: enough for all
 /// cores.
-const BATCH_PIXELS: usize = 1 << 24;
+const fn batch_pixels<S: Sink>() -> usize {
+    if S::VALUES { 1 << 22 } else { 1 << 24 }
+}
 
 /// The strips or tiles of a file, delivered as rows.
 ///
 /// A **stripe** is a row of tiles, or a strip; or some rows of these if they are not compressed.
-/// The pieces of at least one stripe are decoded at once, each by one thread, to bits. They are
+/// The pieces of at least one stripe are decoded at once, each by one thread, to bits or values. They are
 /// kept until all their rows are delivered. All buffers are reused for the next stripes.
-pub(super) struct Chunks {
+pub(super) struct Chunks<S> {
     decoder: TiffDecoder,
     store: Store,
     layout: Layout,
     threshold: f64,
-    keep_grey: bool,
     /// The decoded stripes.
     stripes: Vec<Stripe>,
     /// Their pieces, from left to right and from top to bottom.
-    pieces: Vec<Piece>,
+    pieces: Vec<Option<S>>,
     /// The first row that is not delivered yet.
     next_row: usize,
     /// The first row that is not decoded yet.
@@ -43,8 +44,8 @@ pub(super) struct Chunks {
     workplaces: Mutex<Vec<Workplace>>,
 }
 
-impl Rows for Chunks {
-    fn read(&mut self, origin: Origin<'_>, into: &mut Thresholder) -> Result<()> {
+impl<S: Sink> Rows<S> for Chunks<S> {
+    fn read(&mut self, origin: Origin<'_>, into: &mut S) -> Result<()> {
         threads::ensure();
         let mut y = 0;
         while y < into.rows() {
@@ -60,20 +61,13 @@ impl Rows for Chunks {
     }
 }
 
-impl Chunks {
-    pub(super) fn new(
-        decoder: TiffDecoder,
-        store: Store,
-        layout: Layout,
-        threshold: f64,
-        keep_grey: bool,
-    ) -> Self {
+impl<S: Sink> Chunks<S> {
+    pub(super) fn new(decoder: TiffDecoder, store: Store, layout: Layout, threshold: f64) -> Self {
         Self {
             decoder,
             store,
             layout,
             threshold,
-            keep_grey,
             stripes: Vec::new(),
             pieces: Vec::new(),
             next_row: 0,
@@ -88,7 +82,7 @@ impl Chunks {
         threads::ensure();
         let layout = &self.layout;
         let rows = layout.piece_height.min(layout.height);
-        let stripes = BATCH_PIXELS.div_ceil((rows * layout.width).max(1));
+        let stripes = batch_pixels::<S>().div_ceil((rows * layout.width).max(1));
         let threads = rayon::current_num_threads().min(stripes * layout.across);
         // A JPEG is copied, and decoded to a buffer of its own.
         let copies = match layout.packing.compression {
@@ -105,20 +99,21 @@ impl Chunks {
             .saturating_mul(layout.planes() as u64 * copies)
             .saturating_add(packed)
             .saturating_add(1 << 16);
-        // The bits of a stripe, and of a batch.
-        let stripe = (rows as u64).saturating_mul(layout.width as u64) / 8;
+        // The bits or values of a stripe, and of a batch.
+        let stripe = (rows as u64).saturating_mul(layout.width as u64);
+        let stripe = S::bytes(layout.kind, stripe);
         (threads.max(1) as u64)
             .saturating_mul(workplace)
             .saturating_add(stripe)
-            .saturating_add(BATCH_PIXELS as u64 / 4)
+            .saturating_add(2 * S::bytes(layout.kind, batch_pixels::<S>() as u64))
     }
 
     /// Decodes the next stripes.
-    fn decode_stripes(&mut self, origin: Origin<'_>, into: &mut Thresholder) -> Result<()> {
+    fn decode_stripes(&mut self, origin: Origin<'_>, into: &mut S) -> Result<()> {
         self.stripes.clear();
         let first = self.end_row;
         while self.end_row < self.layout.height
-            && (self.end_row - first) * self.layout.width < BATCH_PIXELS
+            && (self.end_row - first) * self.layout.width < batch_pixels::<S>()
         {
             let stripe = self.layout.stripe(self.end_row);
             self.end_row += stripe.rows;
@@ -127,12 +122,13 @@ impl Chunks {
         let across = self.layout.across;
         let count = self.stripes.len() * across;
         if self.pieces.len() < count {
-            self.pieces.resize_with(count, Piece::default);
+            self.pieces.resize_with(count, || None);
         }
         let place = |i: usize| PiecePlace {
             stripe: self.stripes[i / across],
             column: i % across,
         };
+        let model = &*into;
         let results: Vec<Result<u64>> = if self.layout.packing.max_per_byte().is_none() {
             // By the crate `tiff`, which has one decoder.
             let mut workplace = Workplace::default();
@@ -141,21 +137,21 @@ impl Chunks {
             pieces
                 .map(|(i, piece)| {
                     workplace.fetch_by_crate(decoder, layout, origin, place(i))?;
-                    workplace.threshold(layout, place(i), self.threshold, self.keep_grey, piece)?;
+                    workplace.pass(layout, place(i), self.threshold, model, piece)?;
                     Ok(0)
                 })
                 .collect()
         } else {
             let (layout, store, workplaces) = (&self.layout, &self.store, &self.workplaces);
-            let (threshold, keep_grey) = (self.threshold, self.keep_grey);
-            let decode = |(i, piece): (usize, &mut Piece)| {
+            let threshold = self.threshold;
+            let decode = |(i, piece): (usize, &mut Option<S>)| {
                 let free = workplaces
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
                     .pop();
                 let mut workplace = free.unwrap_or_default();
                 let read = workplace.fetch(store, layout, origin, place(i))?;
-                workplace.threshold(layout, place(i), threshold, keep_grey, piece)?;
+                workplace.pass(layout, place(i), threshold, model, piece)?;
                 let mut free = workplaces.lock().unwrap_or_else(PoisonError::into_inner);
                 free.push(workplace);
                 Ok(read)
@@ -178,9 +174,9 @@ impl Chunks {
     }
 
     /// Delivers the next `rows` rows to `into`, from its row `y` on.
-    fn give(&self, y: usize, rows: usize, into: &mut Thresholder) {
-        let (across, chunk_width) = (self.layout.across, self.layout.chunk_width);
-        let (stripes, pieces, next_row) = (&self.stripes, &self.pieces, self.next_row);
+    fn give(&self, y: usize, rows: usize, into: &mut S) {
+        let (across, next_row) = (self.layout.across, self.next_row);
+        let (stripes, pieces) = (&self.stripes, &self.pieces);
         // The pieces that contain row `i` of these, and its place in them.
         let row = |i: usize| {
             let y = next_row + i;
@@ -190,35 +186,11 @@ impl Chunks {
                 y - stripes[stripe].top,
             )
         };
-        let words = into.image.words_per_row();
-        let into_rows = &mut into.image.words_mut()[y * words..][..rows * words];
-        into_rows
-            .par_chunks_mut(words)
-            .with_min_len((1 << 14) / words)
-            .enumerate()
-            .for_each(|(i, into)| {
-                let (pieces, y) = row(i);
-                for (column, piece) in pieces.iter().enumerate() {
-                    if let Some(piece) = piece {
-                        put(into, column * chunk_width, piece.image.row(y as u32));
-                    }
-                }
-            });
-        let (width, shift) = (into.width(), into.shift);
-        let Some(grey) = &mut into.grey else { return };
-        let grey = grey[y * width..][..rows * width].chunks_exact_mut(width);
-        for (i, into) in grey.enumerate() {
-            let (pieces, y) = row(i);
-            for (column, piece) in pieces.iter().enumerate() {
-                let Some(piece) = piece else { continue };
-                let Some(shades) = &piece.grey else { continue };
-                let more = shift - piece.shift;
-                let shades = &shades[y * piece.width()..][..piece.width()];
-                for (to, shade) in into[column * chunk_width..].iter_mut().zip(shades) {
-                    *to = shade.checked_shr(more).unwrap_or(0);
-                }
-            }
-        }
+        let pieces = PieceRows {
+            width: self.layout.chunk_width,
+            at: &row,
+        };
+        into.take_pieces(y, rows, &pieces);
     }
 }
 
@@ -240,23 +212,5 @@ fn bytes_of_stripe(results: impl Iterator<Item = Result<u64>>) -> Result<u64> {
     match not_a_number {
         Some((y, x)) => Err(Error::NotANumber { x, y }),
         None => Ok(bytes),
-    }
-}
-
-/// Puts the bits of part of a row in their place, from pixel `x` on. The row's bits there must be
-/// 0.
-fn put(row: &mut [u64], x: usize, bits: &[u64]) {
-    let (word, shift) = (x / WORD_BITS, x % WORD_BITS);
-    let row = &mut row[word..];
-    if shift == 0 {
-        row[..bits.len()].copy_from_slice(bits);
-        return;
-    }
-    for (i, bits) in bits.iter().enumerate() {
-        row[i] |= bits << shift;
-        if let Some(next) = row.get_mut(i + 1) {
-            // planted: tiff-word-end
-            *next |= bits >> (WORD_BITS - shift);
-        }
     }
 }

@@ -10,6 +10,7 @@ use tiff::{ColorType, TiffError};
 use super::unpack::Packing;
 use crate::error::{Error, ReadProblem, Result};
 use crate::formats::image::luminance::luminance;
+use crate::formats::image::raster::COLOURS;
 use crate::formats::image::sample::{SampleKind, Stored};
 use crate::formats::source::{Bytes, Origin};
 
@@ -52,9 +53,10 @@ pub(super) struct Layout {
 }
 
 /// The number of channels of pixels of this type, and of bits of each.
-fn channels(color: ColorType, origin: Origin<'_>) -> Result<(usize, u8)> {
+fn channels(color: ColorType, values: bool, origin: Origin<'_>) -> Result<(usize, u8)> {
     Ok(match color {
         ColorType::Gray(bits) => (1, bits),
+        _ if values => return Err(origin.unsupported(COLOURS)),
         ColorType::GrayA(bits) => (2, bits),
         ColorType::RGB(bits) => (3, bits),
         ColorType::RGBA(bits) | ColorType::CMYK(bits) => (4, bits),
@@ -71,6 +73,7 @@ fn sample_kind(
     channels: usize,
     bits: u8,
     format: &SampleFormat,
+    values: bool,
     origin: Origin<'_>,
 ) -> Result<SampleKind> {
     Ok(match (channels, bits, format) {
@@ -79,8 +82,16 @@ fn sample_kind(
         (_, 16, SampleFormat::Uint) => SampleKind::U16,
         (1, 16, SampleFormat::Int) => SampleKind::I16,
         (1, 32, SampleFormat::Int) => SampleKind::I32,
+        (1, 32, SampleFormat::Uint) if values => SampleKind::U32,
+        (1, 64, SampleFormat::Int) if values => SampleKind::I64,
         (1, 32, SampleFormat::IEEEFP) => SampleKind::F32,
         (1, 64, SampleFormat::IEEEFP) => SampleKind::F64,
+        (1, ..) if values => {
+            return Err(origin.unsupported(format_args!(
+                "values of {bits} bits (type {format:?}) are not read: use 1, 8, 16 or 32 bits \
+                 unsigned, 16, 32 or 64 bits signed, or floats of 32 or 64 bits"
+            )));
+        }
         (1, ..) => {
             return Err(origin.unsupported(format_args!(
                 "grey samples of {bits} bits (type {format:?}) are not read: use 1, 8 or 16 \
@@ -125,10 +136,10 @@ impl Packing {
 }
 
 impl Layout {
-    pub(super) fn of(decoder: &mut TiffDecoder, origin: Origin<'_>) -> Result<Self> {
+    /// Of a file whose samples are thresholded, or kept as `values`.
+    pub(super) fn of(decoder: &mut TiffDecoder, values: bool, origin: Origin<'_>) -> Result<Self> {
         let explain = |error| explain(origin, error);
         let (width, height) = decoder.dimensions().map_err(explain)?;
-        let color = decoder.colortype().map_err(explain)?;
         let big_endian = decoder.byte_order() == ByteOrder::BigEndian;
         let tiled = decoder.get_chunk_type() == ChunkType::Tile;
         let (chunk_width, chunk_height) = decoder.chunk_dimensions();
@@ -148,9 +159,19 @@ impl Layout {
         let predictor = Predictor::from_u16(predictor).unwrap_or(Predictor::None);
         let lowest_bit_first = number(decoder, Tag::FillOrder, 1)? == 2;
         let photometric = number(decoder, Tag::PhotometricInterpretation, 1)?;
-        let white_is_zero = photometric == PhotometricInterpretation::WhiteIsZero.to_u16();
-        let (channels, bits) = channels(color, origin)?;
-        let kind = sample_kind(channels, bits, &format, origin)?;
+        let white_is_zero =
+            !values && photometric == PhotometricInterpretation::WhiteIsZero.to_u16();
+        let color = match photometric == PhotometricInterpretation::RGBPalette.to_u16() {
+            // The crate refuses palettes; their indices are values like others.
+            true if values && samples == 1 => ColorType::Gray(
+                number(decoder, Tag::BitsPerSample, 1)?
+                    .try_into()
+                    .unwrap_or(0),
+            ),
+            _ => decoder.colortype().map_err(explain)?,
+        };
+        let (channels, bits) = channels(color, values, origin)?;
+        let kind = sample_kind(channels, bits, &format, values, origin)?;
         let packing = Packing {
             compression,
             predictor,

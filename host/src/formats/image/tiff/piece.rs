@@ -1,4 +1,4 @@
-//! A piece of a strip or tile: read, unpacked and thresholded by one thread.
+//! A piece of a strip or tile: read, unpacked and taken by one thread.
 
 use std::fmt::Display;
 
@@ -9,12 +9,9 @@ use super::layout::{Layout, Stripe, TiffDecoder, explain};
 use super::unpack::{Extent, Tools};
 use crate::error::{Error, Result};
 use crate::formats::image::sample::{SampleKind, Stored};
-use crate::formats::image::threshold::Thresholder;
+use crate::formats::image::sink::Sink;
 use crate::formats::source::{Origin, Store};
 use crate::memory::zeroed_vec;
-
-/// The bits of a piece, clipped to the image; `None` before it is decoded.
-pub(super) type Piece = Option<Thresholder>;
 
 /// The place of a piece in the image.
 #[derive(Clone, Copy)]
@@ -178,25 +175,25 @@ impl Workplace {
         Ok(())
     }
 
-    /// Thresholds the samples of the piece that was fetched.
-    pub(super) fn threshold(
+    /// Passes the samples of the piece that was fetched to `piece`, a sink like `model`.
+    pub(super) fn pass<S: Sink>(
         &mut self,
         layout: &Layout,
         place: PiecePlace,
         threshold: f64,
-        keep_grey: bool,
-        piece: &mut Piece,
+        model: &S,
+        piece: &mut Option<S>,
     ) -> Result<()> {
         let x = place.column * layout.chunk_width;
         let width = layout.chunk_width.min(layout.width - x) as u32;
         let Stripe { top, rows } = place.stripe;
         let (top, rows) = (top as u32, rows as u32);
         let piece = match piece {
-            Some(old) if old.is_for(width, rows) => {
+            Some(old) if (old.width(), old.rows()) == (width as usize, rows as usize) => {
                 old.start_again(top);
                 old
             }
-            other => other.insert(Thresholder::new(width, top, rows, keep_grey)?),
+            other => other.insert(model.piece(width, top, rows)?),
         };
         let taken = match layout.kind {
             SampleKind::Bit => {
@@ -210,6 +207,8 @@ impl Workplace {
             }
             SampleKind::U8 => self.take(layout, piece, u8::at_most(threshold), Layout::shade),
             SampleKind::U16 => self.take(layout, piece, u16::at_most(threshold), Layout::shade),
+            SampleKind::U32 => self.take(layout, piece, u32::at_most(threshold), first),
+            SampleKind::I64 => self.take(layout, piece, i64::at_most(threshold), first),
             SampleKind::I16 => self.take(layout, piece, i16::at_most(threshold), first),
             SampleKind::I32 => self.take(layout, piece, i32::at_most(threshold), first),
             SampleKind::F32 => self.take(layout, piece, f32::at_most(threshold), first),
@@ -228,7 +227,7 @@ impl Workplace {
     fn take<T: Stored>(
         &mut self,
         layout: &Layout,
-        piece: &mut Thresholder,
+        piece: &mut impl Sink,
         threshold: T,
         reduce: impl Fn(&Layout, &dyn Fn(usize) -> T) -> T,
     ) -> Result<()> {

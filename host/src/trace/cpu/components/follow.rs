@@ -9,6 +9,7 @@
 use rayon::prelude::*;
 
 use super::super::chains::{Border, Chains, Direction};
+use super::super::pixels::Pixels;
 use super::super::walk::{Node, Walk};
 use super::join::Starts;
 use super::nodes::Nodes;

@@ -8,6 +8,7 @@ use trazar_kernels::primitives::union_find::{Parents, find as root_of, union};
 
 use super::super::chains::{BorderId, NO_BORDER, check_count};
 use super::super::forest::{Forest, singletons};
+use super::super::pixels::Pixels;
 use super::super::plane::{last_one_before, run_start};
 use super::super::walk::Walk;
 use super::nodes::Nodes;

@@ -38,12 +38,14 @@ mod nodes;
 use trazar_kernels::trace::node_bits::Kind;
 
 use super::chains::{Chains, Direction};
+use super::pixels::Pixels;
 use super::plane::Plane;
 use super::saddles::Saddles;
 use super::walk::{Centers, Edges, Move, Node, Step, Walk, with_stay};
 use crate::error::Result;
 use crate::image::BinaryImage;
 use crate::progress::Progress;
+use crate::trace::Band;
 use crate::trace::Geometry;
 use nodes::Nodes;
 
@@ -57,7 +59,7 @@ pub(super) fn follow_borders(
     match geometry {
         Geometry::Centers => follow(&Centers { plane: &plane }, &plane, geometry, progress),
         Geometry::Edges => {
-            let saddles = Saddles::of(image)?;
+            let saddles = Saddles::of(Band::whole(image))?;
             follow(&Edges::new(&plane, &saddles, 0), &plane, geometry, progress)
         }
     }

@@ -5,7 +5,8 @@ use std::ops::Range;
 use rayon::prelude::*;
 use trazar_kernels::trace::node_bits::{Around, BesideBits, NodeBits};
 
-use super::super::plane::{Plane, SPARE_ROWS};
+use super::super::pixels::SPARE_ROWS;
+use super::super::plane::Plane;
 use super::{E, Entry, W, entry};
 use crate::error::{Error, Result};
 use crate::image::WORD_BITS;

@@ -1,6 +1,6 @@
 //! Entries: the nodes by which borders come into a strip.
 
-use super::super::plane::Plane;
+use super::super::pixels::Pixels;
 use super::super::walk::{Rim, Walk};
 use super::follow::check_count;
 use crate::error::Result;
@@ -33,17 +33,21 @@ impl Entries {
     }
 
     /// Finds the entries over a rim of the plane's row `row`.
-    pub(in crate::trace) fn of<K: Walk>(
+    pub(in crate::trace) fn of<P: Pixels, K: Walk>(
         walk: &K,
-        plane: &Plane,
+        plane: &P,
         row: usize,
         rim: Rim,
     ) -> Result<Self> {
         let mut entries = Self::none(rim);
-        reserve(&mut entries.words, plane.row_words, "the entries of strips")?;
+        reserve(
+            &mut entries.words,
+            plane.row_words(),
+            "the entries of strips",
+        )?;
         let mut count = 0u64;
-        for i in 0..plane.row_words {
-            let pixels = walk.entries(row * plane.row_words + i, rim);
+        for i in 0..plane.row_words() {
+            let pixels = walk.entries(row * plane.row_words() + i, rim);
             entries.words.push(EntryWord {
                 pixels,
                 before: count as u32,

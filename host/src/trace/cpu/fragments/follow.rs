@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::super::chains::{Direction, NO_BORDER};
 use super::super::neighbours::{EAST, WEST};
-use super::super::plane::{MAX_STRAIGHT, Plane, SPARE_ROWS};
+use super::super::pixels::{MAX_STRAIGHT, Pixels, SPARE_ROWS, Strips};
 use super::super::saddle_halves::{begin_of_half, half_of, halves_within};
 use super::super::saddles::{OpenSaddle, Saddles};
 use super::super::sides::{Joined, Marks, Side, Sides};
@@ -20,7 +20,6 @@ use super::entries::Entries;
 use crate::error::{Error, Result};
 use crate::memory::{reserve, with_room};
 use crate::progress::Progress;
-use crate::trace::Band;
 use crate::trace::contours::BorderKind;
 
 /// The index of a fragment or closed border. In a strip, fragments come first; once joined, a
@@ -142,10 +141,10 @@ pub(in crate::trace) struct Strip {
     pub(in crate::trace) closed: Vec<Closed>,
 }
 
-/// Follows all borders of a band in strips of `rows` rows: along edges if there are saddles, else
+/// Follows all borders of an image or a band in strips of `rows` rows: along edges if there are saddles, else
 /// over pixel centers. If `open` is empty, no fragment begins or ends at an open saddle.
-pub(in crate::trace) fn follow(
-    band: Band<'_>,
+pub(in crate::trace) fn follow<S: Strips>(
+    band: S,
     saddles: Option<&Saddles>,
     open: &[OpenSaddle],
     rows: u32,
@@ -160,7 +159,7 @@ pub(in crate::trace) fn follow(
         let of_strip = strip * rows..height.min((strip + 1) * rows);
         let mut workspace = match lock(&workspaces).pop() {
             Some(workspace) => workspace,
-            None => Workspace::new(band.width(), rows.min(height))?,
+            None => Workspace::new(&band, rows.min(height))?,
         };
         let Workspace {
             sides,
@@ -169,16 +168,13 @@ pub(in crate::trace) fn follow(
         } = &mut workspace;
         let joined = match saddles {
             None => Joined::Eight,
-            Some(_) => Joined::Four,
+            Some(saddles) => saddles.joins(),
         };
         sides.find(&band, of_strip.clone(), joined)?;
         let (plane, marks) = sides.split();
         let ground = Ground {
             plane,
-            is_open: [
-                band.row_above(of_strip.start).is_some(),
-                band.row_below(of_strip.end - 1).is_some(),
-            ],
+            is_open: band.goes_on(&of_strip),
             rows: of_strip,
             strip,
             kept,
@@ -208,16 +204,16 @@ pub(in crate::trace) fn follow(
 
 /// The memory in which a strip is followed, reused for strip after strip: the system would have to
 /// clear fresh memory each time.
-struct Workspace {
-    sides: Sides,
+struct Workspace<P> {
+    sides: Sides<P>,
     steps: Vec<Direction>,
     closed: Vec<Closed>,
 }
 
-impl Workspace {
-    fn new(width: u32, rows: u32) -> Result<Self> {
+impl<P: Pixels> Workspace<P> {
+    fn new<S: Strips<Pixels = P>>(strips: &S, rows: u32) -> Result<Self> {
         Ok(Self {
-            sides: Sides::with_room(width, rows)?,
+            sides: Sides::with_room(strips, rows)?,
             steps: Vec::new(),
             closed: Vec::new(),
         })
@@ -248,9 +244,9 @@ pub(in crate::trace) fn check_count(fragments: u64) -> Result<()> {
 }
 
 /// The walk in one strip.
-struct StripWalk<'a, K> {
+struct StripWalk<'a, P, K> {
     walk: &'a K,
-    plane: &'a Plane,
+    plane: &'a P,
     marks: &'a mut Marks,
     offsets: [isize; 10],
     /// The strip's first row in the band.
@@ -280,10 +276,10 @@ struct FirstSide {
     turns: u32,
 }
 
-/// A strip of a band.
-struct Ground<'a> {
+/// A strip of an image or a band.
+struct Ground<'a, P> {
     /// Its rows, with the one above and the one below.
-    plane: &'a Plane,
+    plane: &'a P,
     rows: Range<u32>,
     /// Whether there are rows above, and below.
     is_open: [bool; 2],
@@ -292,7 +288,7 @@ struct Ground<'a> {
     kept: KeptPoints,
 }
 
-impl Ground<'_> {
+impl<P: Pixels> Ground<'_, P> {
     /// Follows the fragments and borders. The strip's steps and closed borders stay in `steps` and
     /// `closed`.
     fn follow<K: Walk>(
@@ -400,7 +396,7 @@ struct Followed {
     end: Node,
 }
 
-impl<K: Walk> StripWalk<'_, K> {
+impl<P: Pixels, K: Walk> StripWalk<'_, P, K> {
     /// Follows the fragment that begins at a node.
     fn follow_fragment(&mut self, node: Node, id: FragmentId, strip: u32) -> Result<Followed> {
         let step_in = self.walk.step_in(node);

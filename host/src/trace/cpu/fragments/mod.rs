@@ -129,7 +129,7 @@ fn trace_in_strips(
     let (kept, curvature) = KeptPoints::of(options);
     let saddles = match options.geometry {
         Geometry::Centers => None,
-        Geometry::Edges => Some(Saddles::of(image)?),
+        Geometry::Edges => Some(Saddles::of(Band::whole(image))?),
     };
     let band = Band::whole(image);
     let mut strips = follow::follow(band, saddles.as_ref(), &[], rows, kept, progress)?;

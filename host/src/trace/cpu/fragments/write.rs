@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::super::approximate::{Points, offset};
 use super::super::chains::{BorderId, Direction};
+use super::super::plane::Plane;
 use super::super::walk::{Centers, Edges, Walk};
 use super::KeptPoints;
 use super::follow::Strip;
@@ -18,14 +19,14 @@ use crate::memory::{advise_large_pages, with_room, zeroed_vec};
 use crate::trace::Geometry;
 
 /// What the points are made of.
-pub(super) struct Pieces<'a> {
-    pub(super) strips: &'a [Strip],
-    pub(super) rings: &'a Rings,
-    pub(super) borders: &'a [Border],
+pub(in crate::trace::cpu) struct Pieces<'a> {
+    pub(in crate::trace::cpu) strips: &'a [Strip],
+    pub(in crate::trace::cpu) rings: &'a Rings,
+    pub(in crate::trace::cpu) borders: &'a [Border],
     /// The number of rows of a strip.
-    pub(super) rows: u32,
-    pub(super) geometry: Geometry,
-    pub(super) kept: KeptPoints,
+    pub(in crate::trace::cpu) rows: u32,
+    pub(in crate::trace::cpu) geometry: Geometry,
+    pub(in crate::trace::cpu) kept: KeptPoints,
 }
 
 /// Shares per thread: enough that the threads end at about the same time.
@@ -49,7 +50,7 @@ struct Cut {
 
 impl Pieces<'_> {
     /// The points of the borders in `order`.
-    pub(super) fn points(&self, order: &[BorderId]) -> Result<Points> {
+    pub(in crate::trace::cpu) fn points(&self, order: &[BorderId]) -> Result<Points> {
         let offsets = self.offsets(order)?;
         let total = offsets[order.len()];
         let mut points: Vec<IVec2> = zeroed_vec(total, "the contours' points")?;
@@ -197,8 +198,8 @@ impl Pieces<'_> {
     fn write_border<'p>(&self, border: &Border, points: &'p mut [IVec2]) -> &'p mut [IVec2] {
         let (kind, x, y) = (border.side.kind(), border.side.x(), border.side.y);
         let start = match self.geometry {
-            Geometry::Centers => Centers::start(kind, x, y).0,
-            Geometry::Edges => Edges::start(kind, x, y).0,
+            Geometry::Centers => Centers::<Plane>::start(kind, x, y).0,
+            Geometry::Edges => Edges::<Plane>::start(kind, x, y).0,
         };
         let strip = &self.strips[(y / self.rows) as usize];
         let [begin, end] = border.steps.map(|step| step as usize);

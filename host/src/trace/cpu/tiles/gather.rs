@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use rayon::prelude::*;
 
 use super::super::chains::{Border, BorderId, Chains, Direction, NO_BORDER, check_count};
+use super::super::pixels::Pixels;
 use super::super::sides::Sides;
 use super::super::walk::Walk;
 use super::connect::Links;

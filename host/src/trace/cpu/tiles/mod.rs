@@ -48,6 +48,7 @@ use super::walk::{Centers, Edges, Walk};
 use crate::error::Result;
 use crate::image::BinaryImage;
 use crate::progress::Progress;
+use crate::trace::Band;
 use crate::trace::Geometry;
 use grid::TileGrid;
 
@@ -74,7 +75,7 @@ pub(super) fn follow_borders(
         }
         Geometry::Edges => {
             let sides = Sides::of(image, Joined::Four)?;
-            let saddles = Saddles::of(image)?;
+            let saddles = Saddles::of(Band::whole(image))?;
             let edges = Edges::new(&sides.plane, &saddles, 0);
             follow(&edges, &sides, &grid, progress)
         }

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::super::chains::{Direction, STEPS, opposite};
 use super::super::neighbours::{EAST, NORTH, SIDES, SOUTH, WEST, side_in};
+use super::super::pixels::Pixels;
 use super::super::sides::Sides;
 use super::super::walk::{Move, Node, Step, StepBack, Walk, with_stay};
 use super::grid::{Rectangle, TileGrid};
