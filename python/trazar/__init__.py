@@ -7,6 +7,8 @@
 :func:`label_stats`    the same, with areas, boxes and centroids
 :func:`route`          trees that join pins on a grid of weighted edges
 :func:`distances`      the costs of cheapest paths on such a grid
+:func:`cost_distance`  costs of travel on a raster of friction, from sources to every cell
+:func:`corridor`       the cells near the best path between two such sources
 :func:`info`           versions and devices
 =====================  ===========================================================================
 
@@ -26,6 +28,16 @@ from typing import TYPE_CHECKING, Any
 
 from trazar import _trazar
 from trazar._contours import Contours
+from trazar._distances import (
+    NO_DIRECTION,
+    Corridor,
+    CostDistance,
+    Path,
+    corridor,
+    cost_distance,
+    least_cost_path,
+    route_through_array,
+)
 from trazar._errors import DeviceError, Error, InputError, OutOfMemoryError
 from trazar._labels import label, label_batch, label_stats, label_stats_batch
 from trazar._routes import BLOCKED, UNREACHED, Grid, Route, distances, route
@@ -58,19 +70,25 @@ __all__ = [
     "CHAIN_APPROX_SIMPLE",
     "CHAIN_APPROX_TC89_KCOS",
     "CHAIN_APPROX_TC89_L1",
+    "NO_DIRECTION",
     "RETR_CCOMP",
     "RETR_EXTERNAL",
     "RETR_LIST",
     "RETR_TREE",
     "UNREACHED",
     "Contours",
+    "Corridor",
+    "CostDistance",
     "DeviceArray",
     "DeviceError",
     "Error",
     "Grid",
     "InputError",
     "OutOfMemoryError",
+    "Path",
     "Route",
+    "corridor",
+    "cost_distance",
     "distances",
     "find_contours",
     "find_contours_batch",
@@ -79,7 +97,9 @@ __all__ = [
     "label_batch",
     "label_stats",
     "label_stats_batch",
+    "least_cost_path",
     "route",
+    "route_through_array",
     "trace",
     "trace_batch",
 ]

@@ -6,7 +6,7 @@ mod refused;
 use oracle::{Answer, Number, Raster};
 use trazar::distance::{
     CellSize, CostDistance, CostDistanceOptions, CostSurface, Costs, Direction, DistanceAlgorithm,
-    Friction, Neighbours, Precision, Source, Sources, corridor,
+    Friction, Neighbours, Precision, Source, Sources, StepCost, corridor, follow_directions,
 };
 use trazar::{Engine, Samples};
 use trazar_test_support::seeds::{Random, seed_or};
@@ -81,6 +81,10 @@ fn draw_options(random: &mut Random) -> CostDistanceOptions {
         .direction(true);
     let options = match random.below(3) {
         0 => options.cell_size(CellSize { x: 2.0, y: 0.3 }),
+        _ => options,
+    };
+    let options = match random.below(4) {
+        0 if options.neighbours != Neighbours::Sixteen => options.step_cost(StepCost::Entered),
         _ => options,
     };
     match random.below(4) {
@@ -309,4 +313,13 @@ fn codes_are_directions() {
     }
     assert_eq!(Direction::from_code(17), None);
     assert_eq!(Direction::from_code(13).unwrap().offset(), (-2, -1));
+}
+
+#[test]
+fn codes_that_lead_nowhere_are_refused() {
+    for codes in [[1, 5, 0], [0, 1, 1], [0, 99, 5]] {
+        assert!(follow_directions(3, 1, &codes, 1, 0).is_err(), "{codes:?}");
+    }
+    assert_eq!(follow_directions(3, 1, &[0, 5, 5], 2, 0).unwrap().len(), 3);
+    assert!(follow_directions(3, 1, &[0; 2], 2, 0).is_err());
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use trazar::distance::{CostDistanceOptions, Neighbours, Sources};
+use trazar::distance::{CostDistanceOptions, Neighbours, Sources, StepCost};
 
 /// Arithmetic in one of the precisions, by hand.
 pub trait Number: Copy + PartialOrd + PartialEq {
@@ -109,6 +109,7 @@ impl<P: Number> Raster<P> {
                 let between = self.at(x, y + dy / 2)?.add(self.at(x + dx, y + dy / 2)?);
                 P::of(0.25 * length).times(ends.add(between))
             }
+            _ if options.step_cost == StepCost::Entered => self.at(x + dx, y + dy)?,
             _ => P::of(0.5 * length).times(ends),
         })
     }
@@ -125,7 +126,8 @@ impl<P: Number> Raster<P> {
                         _ => true,
                     };
                     // The way back leads by (dx, dy).
-                    if let (true, Some(cost)) = (among, self.step(options, (x, y), (dx, dy))) {
+                    let step = self.step(options, (x + dx, y + dy), (-dx, -dy));
+                    if let (true, Some(cost)) = (among, step) {
                         let to = self.index(x, y).unwrap();
                         let from = self.index(x + dx, y + dy).unwrap();
                         steps.push((from, to, code, cost));

@@ -66,8 +66,10 @@ mod steps;
 mod surface;
 
 pub use corridor::{Corridor, corridor};
-pub use options::{CellSize, CostDistanceOptions, DistanceAlgorithm, Neighbours, Precision};
-pub use path::Path;
+pub use options::{
+    CellSize, CostDistanceOptions, DistanceAlgorithm, Neighbours, Precision, StepCost,
+};
+pub use path::{Path, follow_directions};
 pub use result::{CostDistance, Costs};
 pub use sources::{Source, Sources};
 pub use steps::{Direction, NO_DIRECTION};

@@ -24,6 +24,24 @@ names! { Neighbours, "neighbours" {
     Sixteen => "16",
 } }
 
+/// What a step costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum StepCost {
+    /// The mean friction along the step times its length.
+    #[default]
+    Mean,
+    /// The friction of the cell that it enters, on the way from the source, whatever its length
+    /// (`skimage.graph.MCP`). The source's own friction is not counted. For 4 or 8 neighbours, on
+    /// the processor.
+    Entered,
+}
+
+names! { StepCost, "step_cost" {
+    Mean => "mean",
+    Entered => "entered",
+} }
+
 /// The numbers in which costs are computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -106,6 +124,8 @@ pub struct CostDistanceOptions {
     pub neighbours: Neighbours,
     /// The sides of a cell.
     pub cell_size: CellSize,
+    /// What a step costs.
+    pub step_cost: StepCost,
     /// Cells that cost more are not reached, and are not searched.
     pub max_cost: Option<f64>,
     /// The numbers in which costs are computed.
@@ -122,6 +142,7 @@ setters! {
     CostDistanceOptions {
         neighbours: Neighbours,
         cell_size: CellSize,
+        step_cost: StepCost,
         max_cost: impl Into<Option<f64>>,
         precision: Precision,
         allocation: bool,
@@ -134,8 +155,8 @@ impl CostDistanceOptions {
     /// Checks the numbers among the options.
     ///
     /// # Errors
-    /// [`Error::InvalidOption`] for sides of cells that are not positive and finite, and for a
-    /// `max_cost` that is negative or NaN.
+    /// [`Error::InvalidOption`] for sides of cells that are not positive and finite, for a
+    /// `max_cost` that is negative or NaN, and for knight's moves with [`StepCost::Entered`].
     pub fn validate(&self) -> Result<()> {
         let range = OptionProblem::OutOfRange;
         let CellSize { x, y } = self.cell_size;
@@ -147,6 +168,11 @@ impl CostDistanceOptions {
                 );
                 return Err(Error::option("cell_size", range, why));
             }
+        }
+        if self.step_cost == StepCost::Entered && self.neighbours == Neighbours::Sixteen {
+            let why = "knight's moves cross cells that they do not enter: with the step cost \
+                       `entered`, neighbours are 4 or 8";
+            return Err(Error::option("step_cost", OptionProblem::Conflict, why));
         }
         match self.max_cost {
             Some(cost) if !(cost >= 0.0) => {

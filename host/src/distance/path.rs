@@ -1,6 +1,7 @@
 //! [`Path`]: the way of least cost from a source to a cell.
 
 use super::result::CostDistance;
+use super::steps::{Direction, NO_DIRECTION};
 use crate::error::{Error, OptionProblem, Result};
 use crate::memory::{push, with_room};
 
@@ -37,7 +38,6 @@ impl CostDistance {
     /// [`Error::InvalidOption`] without directions, [`Error::OutsideRaster`],
     /// [`Error::Unreached`], [`Error::OutOfMemory`].
     pub fn least_cost_path(&self, x: u32, y: u32) -> Result<Path> {
-        const WHAT: &str = "the cells of a path";
         let Some(codes) = self.direction() else {
             let why = "paths follow the directions: ask for them with the option `direction`";
             return Err(Error::option("direction", OptionProblem::Missing, why));
@@ -46,14 +46,7 @@ impl CostDistance {
             self.index(x, y)?;
             return Err(Error::Unreached { x, y });
         };
-        let mut cells = with_room(1, WHAT)?;
-        cells.push((x, y));
-        let mut last = (x, y);
-        while let Some(cell) = self.back(codes, last.0, last.1)? {
-            push(&mut cells, cell, WHAT)?;
-            last = cell;
-        }
-        cells.reverse();
+        let cells = follow_directions(self.width(), self.height(), codes, x, y)?;
         Ok(Path { cells, cost })
     }
 
@@ -67,5 +60,69 @@ impl CostDistance {
             paths.push(self.least_cost_path(x, y)?);
         }
         Ok(paths)
+    }
+}
+
+/// The cells (column, row) of the path to a cell from its source on, along the codes of
+/// [directions](CostDistance::direction), given row by row.
+///
+/// # Errors
+/// [`Error::LengthMismatch`] unless there are `width × height` codes, [`Error::OutsideRaster`],
+/// [`Error::Unreached`] for a cell without a direction, [`Error::InvalidOption`] for codes that lead
+/// nowhere or in a circle, [`Error::OutOfMemory`].
+pub fn follow_directions(
+    width: u32,
+    height: u32,
+    codes: &[u8],
+    x: u32,
+    y: u32,
+) -> Result<Vec<(u32, u32)>> {
+    const WHAT: &str = "the cells of a path";
+    let needed = width as usize * height as usize;
+    if codes.len() != needed {
+        return Err(Error::LengthMismatch {
+            needed,
+            given: codes.len(),
+        });
+    }
+    if x >= width || y >= height {
+        return Err(Error::OutsideRaster {
+            x: x.into(),
+            y: y.into(),
+            width,
+            height,
+        });
+    }
+    let mut cells = with_room(1, WHAT)?;
+    let mut last = (x, y);
+    loop {
+        push(&mut cells, last, WHAT)?;
+        let code = codes[last.1 as usize * width as usize + last.0 as usize];
+        if code == 0 {
+            cells.reverse();
+            return Ok(cells);
+        }
+        if code == NO_DIRECTION && cells.len() == 1 {
+            return Err(Error::Unreached { x, y });
+        }
+        let next = Direction::from_code(code).and_then(|direction| {
+            let (right, down) = direction.offset();
+            let (x, y) = (
+                last.0.checked_add_signed(right)?,
+                last.1.checked_add_signed(down)?,
+            );
+            (x < width && y < height).then_some((x, y))
+        });
+        match next {
+            Some(next) if cells.len() < needed => last = next,
+            _ => {
+                let why = format!(
+                    "the direction {code} at row {}, column {} leads nowhere or in a circle: give \
+                     the directions of a cost distance",
+                    last.1, last.0
+                );
+                return Err(Error::option("direction", OptionProblem::Malformed, why));
+            }
+        }
     }
 }

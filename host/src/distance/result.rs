@@ -4,7 +4,6 @@ use super::cpu::ties::Solved;
 use super::options::{CellSize, CostDistanceOptions, Neighbours, Precision};
 use super::real::Real;
 use super::search::Search;
-use super::steps::Direction;
 use crate::error::{Error, Result};
 
 /// The cost of each cell, row by row without padding. NaN where nothing reaches.
@@ -135,7 +134,7 @@ impl CostDistance {
         self.allocation.as_deref()
     }
 
-    /// By cell, row by row: the code of the [`Direction`] back to the source, or
+    /// By cell, row by row: the code of the [`Direction`](super::Direction) back to the source, or
     /// [`NO_DIRECTION`](super::NO_DIRECTION) where nothing reaches. `None` if the options did not
     /// ask for it.
     pub fn direction(&self) -> Option<&[u8]> {
@@ -158,16 +157,5 @@ impl CostDistance {
             width: self.width,
             height: self.height,
         })
-    }
-
-    /// The next cell on the way from a cell back to its source; `None` at the source, and where
-    /// nothing reaches.
-    pub(crate) fn back(&self, codes: &[u8], x: u32, y: u32) -> Result<Option<(u32, u32)>> {
-        let code = codes[self.index(x, y)?];
-        let Some(direction) = Direction::from_code(code).filter(|_| code != 0) else {
-            return Ok(None);
-        };
-        let (right, down) = direction.offset();
-        Ok(x.checked_add_signed(right).zip(y.checked_add_signed(down)))
     }
 }

@@ -86,7 +86,7 @@ impl<P: Real> Search<P> {
             margin,
             stride,
             friction,
-            steps: Step::all(options.neighbours, options.cell_size),
+            steps: Step::all(options),
             starts: Vec::new(),
             max_cost: options.max_cost.map_or(P::INFINITY, P::at_most),
         };

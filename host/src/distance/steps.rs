@@ -1,6 +1,6 @@
 //! Steps to neighbours: directions, lengths, and the one sequence of operations of a step's cost.
 
-use super::options::{CellSize, Neighbours};
+use super::options::{CellSize, CostDistanceOptions, Neighbours, StepCost};
 use super::real::Real;
 
 /// A direction's code: where the next cell on the way back to the source is.
@@ -94,6 +94,8 @@ pub(crate) struct Step<P> {
     pub(crate) passes: Option<[(i32, i32); 2]>,
     /// The length divided by the number of cells that the step crosses: 2, or 4 for a knight's move.
     pub(crate) share: P,
+    /// Whether it costs the friction of the cell that it enters ([`StepCost::Entered`]).
+    pub(crate) entered: bool,
 }
 
 impl<P: Real> Step<P> {
@@ -117,23 +119,32 @@ impl<P: Real> Step<P> {
             offset,
             passes,
             share: P::from_f64(part * length),
+            entered: false,
         }
     }
 
     /// All steps to neighbours, in the order of their codes.
-    pub(crate) fn all(neighbours: Neighbours, size: CellSize) -> Vec<Self> {
-        let codes = neighbours.codes().iter();
-        codes.map(|&code| Self::new(code, size)).collect()
+    pub(crate) fn all(options: &CostDistanceOptions) -> Vec<Self> {
+        let codes = options.neighbours.codes().iter();
+        let entered = options.step_cost == StepCost::Entered;
+        let steps = codes.map(|&code| Self {
+            entered,
+            ..Self::new(code, options.cell_size)
+        });
+        steps.collect()
     }
 
     /// What the step costs from a cell to its neighbour, whose friction is `from` and `to`;
     /// infinity if one of the cells is a barrier. `at(x, y)` is the friction at an offset from the
     /// first cell.
     ///
-    /// Additions commute and come in pairs, so that the step back costs the same.
+    /// Additions commute and come in pairs, so that the step back costs the same, unless steps cost
+    /// what they enter.
     #[inline(always)]
     pub(crate) fn cost(&self, from: P, to: P, at: impl Fn((i32, i32)) -> P) -> P {
         match self.passes {
+            // Nothing is at a barrier, so no step leaves one.
+            None if self.entered => to,
             None => self.share * (from + to),
             Some([first, second]) => self.share * ((from + to) + (at(first) + at(second))),
         }
@@ -147,7 +158,8 @@ mod tests {
     #[test]
     fn every_step_has_a_step_back_of_equal_cost() {
         let size = CellSize { x: 3.0, y: 0.7 };
-        let all = Step::<f32>::all(Neighbours::Sixteen, size);
+        let options = CostDistanceOptions::default().neighbours(Neighbours::Sixteen);
+        let all = Step::<f32>::all(&options.cell_size(size));
         for step in &all {
             let (x, y) = step.offset;
             let back = all.iter().find(|back| back.offset == (-x, -y));

@@ -5,9 +5,10 @@ use crate::distance::cpu;
 use crate::distance::real::Real;
 use crate::distance::search::Search;
 use crate::distance::{
-    CostDistance, CostDistanceOptions, CostSurface, DistanceAlgorithm, Friction, Precision, Sources,
+    CostDistance, CostDistanceOptions, CostSurface, DistanceAlgorithm, Friction, Precision,
+    Sources, StepCost,
 };
-use crate::error::Result;
+use crate::error::{Result, Unavailable};
 
 impl Engine {
     /// The least cost of travel from any of the sources to each cell of the surface, and, as the
@@ -35,6 +36,13 @@ impl Engine {
         sources: &Sources,
         options: &CostDistanceOptions,
     ) -> Result<CostDistance> {
+        if self.device.is_some() && options.step_cost == StepCost::Entered {
+            return Err(Unavailable::Job {
+                job: "cost distances with the step cost `entered`",
+                backend: self.backend(),
+            }
+            .into());
+        }
         match options.precision {
             Precision::F32 => {
                 let search = Search::<f32>::new(surface, sources, options)?;

@@ -33,14 +33,14 @@ impl<'a, P: Real> Solved<'a, P> {
     #[inline(always)]
     fn is_tight(&self, place: usize, next: usize, step: &Step<P>, forward: bool) -> bool {
         let friction = &self.search.friction;
+        // The cells between are the same both ways.
         let at = |offset| friction[place.wrapping_add_signed(self.search.jump(offset))];
-        // Equal both ways.
-        let cost = step.cost(friction[place], friction[next], at);
         let (from, to) = if forward {
             (place, next)
         } else {
             (next, place)
         };
+        let cost = step.cost(friction[from], friction[to], at);
         let (from, to) = (self.costs[from], self.costs[to]);
         to.is_finite() && from + cost == to
     }
