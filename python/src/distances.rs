@@ -135,9 +135,7 @@ fn parts(py: Python<'_>, found: CostDistance, shape: (usize, usize)) -> PyResult
         _ => return Err(errors::input("costs of another precision")),
     };
     let allocation = allocation.map(|ids| owned(py, shape, ids)).transpose()?;
-    let direction = direction
-        .map(|codes| owned(py, shape, codes))
-        .transpose()?;
+    let direction = direction.map(|codes| owned(py, shape, codes)).transpose()?;
     Ok((costs, allocation, direction))
 }
 
