@@ -279,6 +279,93 @@ pub enum Error {
         instead: &'static str,
     },
 
+    /// A friction below 0, or one that the precision of the costs cannot represent.
+    #[error("the friction at row {y}, column {x} is {}: {instead}", short(*value))]
+    #[non_exhaustive]
+    Friction {
+        /// The cell's column.
+        x: u32,
+        /// The cell's row.
+        y: u32,
+        /// The friction.
+        value: f64,
+        /// What would be right, in words.
+        instead: &'static str,
+    },
+
+    /// A cell that a raster of friction does not have.
+    #[error(
+        "there is no cell at row {y}, column {x}: the raster has {height} rows and {width} \
+         columns, counted from 0"
+    )]
+    #[non_exhaustive]
+    OutsideRaster {
+        /// The cell's column.
+        x: i64,
+        /// The cell's row.
+        y: i64,
+        /// The raster's width in cells.
+        width: u32,
+        /// The raster's height in cells.
+        height: u32,
+    },
+
+    /// A source of costs on a cell that nothing may enter.
+    #[error(
+        "the source with id {id} at row {y}, column {x} is on a barrier (the friction is NaN, \
+         infinite or no-data): move it, or give the cell a friction"
+    )]
+    #[non_exhaustive]
+    SourceOnBarrier {
+        /// The source's id.
+        id: u32,
+        /// The cell's column.
+        x: u32,
+        /// The cell's row.
+        y: u32,
+    },
+
+    /// A cell from which no path leads to a source.
+    #[error(
+        "nothing reaches the cell at row {y}, column {x}: barriers or `max_cost` part it from \
+         every source"
+    )]
+    #[non_exhaustive]
+    Unreached {
+        /// The cell's column.
+        x: u32,
+        /// The cell's row.
+        y: u32,
+    },
+
+    /// Costs that exceed the largest number of their precision.
+    #[error(
+        "the costs of all paths to row {y}, column {x} exceed the largest {precision}: {instead}"
+    )]
+    #[non_exhaustive]
+    CostOverflow {
+        /// The column of a cell that paths reach at such costs only.
+        x: u32,
+        /// The cell's row.
+        y: u32,
+        /// The precision's name.
+        precision: &'static str,
+        /// What to do, in words.
+        instead: &'static str,
+    },
+
+    /// Two rasters that belong together and differ in size, precision or options.
+    #[error("the rasters differ in {what}: {first} and {second}")]
+    #[non_exhaustive]
+    RastersDiffer {
+        /// The property in which they differ.
+        what: &'static str,
+        /// Its value in the first raster.
+        first: String,
+        /// Its value in the second raster.
+        second: String,
+    },
+
     /// A value that is not a number (NaN), so neither foreground nor background.
     #[error(
         "the value at x = {x}, y = {y} is not a number (NaN): replace such values before \

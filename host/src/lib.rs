@@ -5,6 +5,7 @@
 //! |---|---|---|---|
 //! | [`label`] | finds connected components | [`Engine::label`] | [`Labels`] |
 //! | [`trace`] | finds borders with their hierarchy, exactly as `cv2.findContours` gives them, or along the pixels' edges | [`Engine::trace`] | [`Contours`] |
+//! | [`distance`] | finds the least costs of travel on rasters of friction, and the paths | [`Engine::cost_distance`] | [`CostDistance`] |
 //! | [`regions`] | finds the regions of equal value in class rasters and label images, as polygons, contours or labels | [`Engine::trace_regions`] | [`Regions`] |
 //! | [`measure`] | measures the labels of an image, as a table | [`Engine::measure`] | [`Measures`](measure::Measures) |
 //! | [`rle`] | masks and labels as COCO's run lengths | [`rle::encode_labels`] | [`Rle`](rle::Rle) |
@@ -148,6 +149,7 @@ mod bytes;
 pub mod cuda;
 
 mod device_choice;
+pub mod distance;
 mod engine;
 pub mod error;
 #[cfg(feature = "formats")]
@@ -176,6 +178,8 @@ pub use backend::Backend;
 /// The emulated device, which runs kernels on the processor and checks them.
 pub use cuda_std::emulator;
 pub use device_choice::Job;
+#[doc(no_inline)]
+pub use distance::{CostDistance, CostDistanceOptions, CostSurface, Neighbours, Sources};
 pub use engine::Engine;
 pub use error::{Error, Result};
 pub use geometry::{BoundingBox, Location};

@@ -7,7 +7,7 @@
 //! | `arrays.rs` | vectors to NumPy arrays, without a copy |
 //! | `engine.rs` | the device that a call runs on |
 //! | `work.rs` | runs a job without the GIL, and ends it at Ctrl-C |
-//! | `contours.rs`, `labels.rs`, `measure.rs`, `rle.rs`, `routes.rs` | the jobs |
+//! | `contours.rs`, `labels.rs`, `measure.rs`, `rle.rs`, `routes.rs`, `distances.rs` | the jobs |
 //! | `regions.rs` | the jobs on arrays of values |
 //! | `parts.rs` | the jobs on bands of an image, for `trazar.dask` |
 //! | `device/` | the same on arrays in a GPU's memory |
@@ -28,6 +28,7 @@ mod contours;
 
 #[cfg(not(target_os = "macos"))]
 mod device;
+mod distances;
 mod engine;
 mod errors;
 mod image;
@@ -55,6 +56,8 @@ mod _trazar {
         DeviceArray, DeviceContours, device_find_contours, device_label, device_label_band,
         device_pack, device_trace, is_on_gpu,
     };
+    #[pymodule_export]
+    use super::distances::{cost_distance, follow};
     #[pymodule_export]
     use super::info::info;
     #[pymodule_export]

@@ -13,6 +13,7 @@ PEERS = {
     "test_arrays.py": ["cv2", "scipy"],
     "test_contours.py": ["cv2", "shapely"],
     "test_dask.py": ["dask"],
+    "test_distances.py": ["skimage", "scipy", "xarray", "dask"],
     "test_docs.py": ["cv2", "scipy", "shapely"],
     "test_labels.py": ["scipy", "skimage"],
 }

@@ -12,6 +12,8 @@
 :mod:`trazar.rle`      masks as run lengths, as ``pycocotools.mask`` makes them
 :func:`route`          trees that join pins on a grid of weighted edges
 :func:`distances`      the costs of cheapest paths on such a grid
+:func:`cost_distance`  costs of travel on a raster of friction, from sources to every cell
+:func:`corridor`       the cells near the best path between two such sources
 :func:`info`           versions and devices
 =====================  ===========================================================================
 
@@ -31,6 +33,16 @@ from typing import TYPE_CHECKING, Any
 
 from trazar import _trazar, rle
 from trazar._contours import Contours
+from trazar._distances import (
+    NO_DIRECTION,
+    Corridor,
+    CostDistance,
+    Path,
+    corridor,
+    cost_distance,
+    least_cost_path,
+    route_through_array,
+)
 from trazar._errors import DeviceError, Error, InputError, OutOfMemoryError
 from trazar._labels import label, label_batch, label_stats, label_stats_batch
 from trazar._regions import (
@@ -71,20 +83,26 @@ __all__ = [
     "CHAIN_APPROX_SIMPLE",
     "CHAIN_APPROX_TC89_KCOS",
     "CHAIN_APPROX_TC89_L1",
+    "NO_DIRECTION",
     "RETR_CCOMP",
     "RETR_EXTERNAL",
     "RETR_LIST",
     "RETR_TREE",
     "UNREACHED",
     "Contours",
+    "Corridor",
+    "CostDistance",
     "DeviceArray",
     "DeviceError",
     "Error",
     "Grid",
     "InputError",
     "OutOfMemoryError",
+    "Path",
     "Regions",
     "Route",
+    "corridor",
+    "cost_distance",
     "distances",
     "find_contours",
     "find_contours_batch",
@@ -95,10 +113,12 @@ __all__ = [
     "label_stats",
     "label_stats_batch",
     "label_values",
-    "polygonize",
+    "least_cost_path",
     "measure",
+    "polygonize",
     "rle",
     "route",
+    "route_through_array",
     "shapes",
     "trace",
     "trace_batch",

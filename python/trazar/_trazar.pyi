@@ -24,6 +24,7 @@ __all__ = [
     "Measures",
     "__version__",
     "command",
+    "cost_distance",
     "device_find_contours",
     "device_label",
     "device_label_band",
@@ -32,6 +33,7 @@ __all__ = [
     "distances",
     "find_contours",
     "find_contours_by_label",
+    "follow",
     "info",
     "is_on_gpu",
     "label",
@@ -167,6 +169,22 @@ def route(
     algorithm: str | None,
     device: str,
 ) -> list[dict[str, Any]]: ...
+def cost_distance(
+    friction: NDArray[Any],
+    cells: NDArray[np.uint32],
+    ids: NDArray[np.uint32],
+    start_costs: NDArray[np.float64],
+    sampling: tuple[float, float],
+    neighbours: str,
+    step_cost: str,
+    max_cost: float | None,
+    no_data: float | None,
+    precision: str,
+    allocation: bool,
+    direction: bool,
+    device: str,
+) -> tuple[NDArray[Any], NDArray[np.uint32] | None, NDArray[np.uint8] | None]: ...
+def follow(direction: NDArray[np.uint8], row: int, column: int) -> NDArray[np.int64]: ...
 def distances(
     grid: Grid, sources: NDArray[np.uint32], algorithm: str | None, device: str
 ) -> NDArray[np.uint64]: ...

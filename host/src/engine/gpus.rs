@@ -2,6 +2,8 @@
 //! memory.
 
 use crate::backend::Backend;
+use crate::distance;
+use crate::distance::search::Search;
 use crate::error::Result;
 use crate::geometry::Cell;
 use crate::gpu::Gpu;
@@ -78,6 +80,12 @@ pub(super) trait DeviceJobs: Send + Sync {
     ) -> Result<Vec<Route>>;
 
     fn distances(&self, grid: &RoutingGrid, sources: &[Cell]) -> Result<Distances>;
+
+    /// The costs of a cost surface, with the margin of `search`.
+    fn costs_f32(&self, search: &Search<f32>, progress: &Progress<'_>) -> Result<Vec<f32>>;
+
+    /// As [`costs_f32`](Self::costs_f32), in f64.
+    fn costs_f64(&self, search: &Search<f64>, progress: &Progress<'_>) -> Result<Vec<f64>>;
 }
 
 /// One or more GPUs: all of them label, and trace images in bands; the first one runs all other
@@ -206,5 +214,13 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
 
     fn distances(&self, grid: &RoutingGrid, sources: &[Cell]) -> Result<Distances> {
         self.run(|| self.router.distances_host(grid, sources))
+    }
+
+    fn costs_f32(&self, search: &Search<f32>, progress: &Progress<'_>) -> Result<Vec<f32>> {
+        self.run(|| distance::gpu::costs(&self.all[0], search, progress))
+    }
+
+    fn costs_f64(&self, search: &Search<f64>, progress: &Progress<'_>) -> Result<Vec<f64>> {
+        self.run(|| distance::gpu::costs(&self.all[0], search, progress))
     }
 }

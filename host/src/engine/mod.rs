@@ -2,6 +2,7 @@
 //! `regions.rs` and `route.rs`.
 
 mod auto;
+mod distance;
 mod gpus;
 mod label;
 mod measure;

@@ -21,6 +21,10 @@
 //! | out, images | PNG | [`write_image_png`] |
 //! | | PBM | [`write_image_pbm`] |
 //! | | `.npy` | [`write_image_npy`] |
+//! | in, sources and cells of cost distances | CSV, rasters | [`read_sources`], [`read_cells`], [`sources_of_raster`] |
+//! | out, costs, allocation, directions | TIFF, `.npy` | [`write_values_tiff`], [`write_values_npy`] |
+//! | | PNG, with a colour map | [`write_costs_png`] |
+//! | out, paths of least cost | GeoJSON | [`write_paths_geojson`] |
 //! | in, grids and nets | text | [`read_case`] |
 //! | | `.npy`, and text for the pins | [`read_weights`], [`read_pins`] |
 //! | out, grids and nets | text | [`write_case_text`] |
@@ -41,6 +45,7 @@
 mod canvas;
 mod colour;
 mod contours;
+mod distance;
 mod image;
 mod labels;
 mod npy;
@@ -62,6 +67,10 @@ mod text;
 pub use self::contours::{
     GdsOptions, write_contours_gds, write_contours_geojson, write_contours_geojson_in,
     write_contours_geojson_lines, write_contours_json, write_contours_svg, write_overlay_png,
+};
+pub use self::distance::{
+    CellOf, GeoTags, Values, read_cells, read_sources, sources_of_raster, write_costs_png,
+    write_paths_geojson, write_values_npy, write_values_tiff,
 };
 pub use self::image::{
     Affine, Crs, GeoReference, GreyImage, ImageBands, NoData, Note, Raster, RasterBands,

@@ -1,22 +1,23 @@
-"""Labels, contours and statistics of Dask arrays, of any size and on any of Dask's schedulers.
+"""Labels, contours, statistics and cost distances of Dask arrays, on any of Dask's schedulers.
 
 ======================  ==========================================================================
 :func:`label`           connected components: a lazy array of labels, and their number
 :func:`label_stats`     the same, with areas, boxes and centroids as lazy columns
 :func:`trace`           the borders of an image: :class:`LazyContours`
 :func:`find_contours`   the same, as ``cv2.findContours`` returns them
+:func:`cost_distance`   costs of travel on a raster of friction, chunk by chunk
 ======================  ==========================================================================
 
 The results are those of :mod:`trazar`'s functions of these names for the whole image: the same
 numbers, points, order and hierarchy, whatever the chunks. No worker has the whole image. Workers
-work on bands of rows. What must be known of a band to join it to others, its part, is joined
+work on bands of rows, or, for costs, on chunks. What must be known of a band to join it to others, its part, is joined
 pairwise in a tree, and the number of tasks is proportional to the number of chunks.
 
 Needs Dask: ``pip install 'dask[array]' distributed zarr``, the wheel's extra ``dask``.
 
 Bands
 -----
-All functions take ``rows``: the number of rows of a band. An array that is chunked in both
+All functions but ``cost_distance``, which works on chunks, take ``rows``: the number of rows of a band. An array that is chunked in both
 directions is rechunked to bands by Dask, and one that does not consist of booleans or bytes is
 compared to booleans before, chunk by chunk. With ``None``, a band has the rows of a chunk. With
 ``"auto"`` it has too, unless four bytes per pixel of it are more than Dask's setting
@@ -33,7 +34,7 @@ up to 4 bytes               its borders, if it is noise
 
 Devices
 -------
-All functions take ``device``. With ``"cuda"``, each worker process works on the first GPU that it
+All functions but ``cost_distance`` take ``device``. With ``"cuda"``, each worker process works on the first GPU that it
 sees, where dask-cuda's ``LocalCUDACluster`` gives each its own::
 
     with LocalCUDACluster() as cluster, Client(cluster):
@@ -61,11 +62,12 @@ except ImportError as missing:
     raise ImportError("trazar.dask needs Dask with arrays: pip install 'dask[array]'") from missing
 
 from trazar.dask._contours import LazyContours, find_contours, trace
+from trazar.dask._distances import cost_distance
 from trazar.dask._labels import label, label_stats
 
-__all__ = ["LazyContours", "find_contours", "label", "label_stats", "trace"]
+__all__ = ["LazyContours", "cost_distance", "find_contours", "label", "label_stats", "trace"]
 
-for _public in (LazyContours, find_contours, label, label_stats, trace):
+for _public in (LazyContours, cost_distance, find_contours, label, label_stats, trace):
     _public.__module__ = "trazar.dask"
 
 del dask, _public

@@ -1,0 +1,96 @@
+//! Cost distances.
+
+use super::Engine;
+use crate::distance::cpu;
+use crate::distance::real::Real;
+use crate::distance::search::Search;
+use crate::distance::{
+    CostDistance, CostDistanceOptions, CostSurface, DistanceAlgorithm, Friction, Precision,
+    Sources, StepCost,
+};
+use crate::error::{Result, Unavailable};
+
+impl Engine {
+    /// The least cost of travel from any of the sources to each cell of the surface, and, as the
+    /// options say, the source that it is least from and the way back.
+    /// [The module `distance`](crate::distance) says what is computed, to the last bit.
+    ///
+    /// On the processor only, for now: an engine that chooses takes it.
+    ///
+    /// # Errors
+    /// - [`Error::InvalidOption`](crate::Error::InvalidOption) for options and sources that are not
+    ///   valid, such as no sources;
+    /// - [`Error::Friction`](crate::Error::Friction) for negative friction,
+    ///   [`Error::OutsideRaster`](crate::Error::OutsideRaster) and
+    ///   [`Error::SourceOnBarrier`](crate::Error::SourceOnBarrier) for sources;
+    /// - [`Error::CostOverflow`](crate::Error::CostOverflow) for costs that exceed the largest
+    ///   number of the precision, without a `max_cost`;
+    /// - [`Error::Unavailable`](crate::Error::Unavailable) on a device, or for an algorithm of
+    ///   another backend;
+    /// - [`Error::EmptyImage`](crate::Error::EmptyImage) and
+    ///   [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for rasters without cells or with 2³²
+    ///   or more, [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    pub fn cost_distance<T: Friction>(
+        &self,
+        surface: &CostSurface<'_, T>,
+        sources: &Sources,
+        options: &CostDistanceOptions,
+    ) -> Result<CostDistance> {
+        if self.device.is_some() && options.step_cost == StepCost::Entered {
+            return Err(Unavailable::Job {
+                job: "cost distances with the step cost `entered`",
+                backend: self.backend(),
+            }
+            .into());
+        }
+        match options.precision {
+            Precision::F32 => {
+                let search = Search::<f32>::new(surface, sources, options)?;
+                let costs = match &self.device {
+                    None => cpu::costs(
+                        &search,
+                        self.algorithm(options, search.friction.len())?,
+                        &self.progress(),
+                    )?,
+                    Some(device) => device.costs_f32(&search, &self.progress())?,
+                };
+                self.finish(&search, costs, options)
+            }
+            Precision::F64 => {
+                let search = Search::<f64>::new(surface, sources, options)?;
+                let costs = match &self.device {
+                    None => cpu::costs(
+                        &search,
+                        self.algorithm(options, search.friction.len())?,
+                        &self.progress(),
+                    )?,
+                    Some(device) => device.costs_f64(&search, &self.progress())?,
+                };
+                self.finish(&search, costs, options)
+            }
+        }
+    }
+
+    fn algorithm(&self, options: &CostDistanceOptions, cells: usize) -> Result<DistanceAlgorithm> {
+        let algorithm = options.algorithm.unwrap_or_else(|| cpu::usual(cells));
+        let others = DistanceAlgorithm::on(self.backend()).iter();
+        self.backend().check_runs(
+            "distance",
+            algorithm.name(),
+            algorithm.backends(),
+            others.map(|other| other.name()),
+        )?;
+        Ok(algorithm)
+    }
+
+    fn finish<P: Real>(
+        &self,
+        search: &Search<P>,
+        costs: Vec<P>,
+        options: &CostDistanceOptions,
+    ) -> Result<CostDistance> {
+        let distance = CostDistance::new(search, costs, options)?;
+        self.progress().report(1, 1)?;
+        Ok(distance)
+    }
+}

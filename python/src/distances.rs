@@ -1,0 +1,164 @@
+//! Cost distances on rasters.
+
+use numpy::{
+    IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
+    PyUntypedArrayMethods,
+};
+use pyo3::prelude::*;
+use trazar::distance::{
+    CellSize, CostDistance, CostDistanceOptions, CostSurface, Costs, Friction, Neighbours,
+    Precision, Source, Sources, StepCost, follow_directions,
+};
+use trazar::{Engine, Error, Samples};
+
+use crate::arguments::{Name, named_by};
+use crate::arrays::{collect, owned};
+use crate::engine::Device;
+use crate::errors;
+use crate::work;
+
+/// Names used in out-of-memory errors.
+const FRICTION: &str = "the friction";
+const SOURCES: &str = "the sources";
+const PATH: &str = "the cells of a path";
+
+/// Costs, allocation and directions.
+type Parts<'py> = (
+    Bound<'py, PyAny>,
+    Option<Bound<'py, PyArray2<u32>>>,
+    Option<Bound<'py, PyArray2<u8>>>,
+);
+
+/// Friction is a contiguous array of shape (H, W) of uint8, uint16, uint32, float32 or float64.
+/// Source `i` is at the row and column `cells[i]`.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "the Python function has them")]
+pub(crate) fn cost_distance<'py>(
+    friction: Bound<'py, PyAny>,
+    cells: PyReadonlyArray2<'py, u32>,
+    ids: PyReadonlyArray1<'py, u32>,
+    start_costs: PyReadonlyArray1<'py, f64>,
+    sampling: (f64, f64),
+    neighbours: Name,
+    step_cost: Name,
+    max_cost: Option<f64>,
+    no_data: Option<f64>,
+    precision: Name,
+    allocation: bool,
+    direction: bool,
+    device: Device,
+) -> PyResult<Parts<'py>> {
+    let py = friction.py();
+    let options = CostDistanceOptions::default()
+        .neighbours(named_by(
+            "neighbours",
+            &neighbours,
+            Neighbours::ALL,
+            Neighbours::name,
+        )?)
+        .step_cost(named_by(
+            "step_cost",
+            &step_cost,
+            StepCost::ALL,
+            StepCost::name,
+        )?)
+        .precision(named_by(
+            "precision",
+            &precision,
+            Precision::ALL,
+            Precision::name,
+        )?)
+        .cell_size(CellSize {
+            y: sampling.0,
+            x: sampling.1,
+        })
+        .max_cost(max_cost)
+        .allocation(allocation)
+        .direction(direction);
+    let (cells, ids) = (cells.as_array(), ids.as_array());
+    let start_costs = start_costs.as_array();
+    let listed = cells.rows().into_iter().zip(ids).zip(start_costs);
+    let listed =
+        listed.map(|((cell, &id), &cost)| Source::new(cell[1], cell[0], id).start_cost(cost));
+    // `Sources` would abort without memory.
+    let listed = collect(listed, SOURCES).map_err(errors::from_library)?;
+    let mut sources = Sources::default();
+    for source in listed {
+        sources.push(source).map_err(errors::from_library)?;
+    }
+    let engine = match device {
+        // Without kernels, the processor is the faster device.
+        Device::Auto => Engine::cpu(),
+        named => named.engine(py, || trazar::Job::LabelBands { pixels: 0 }, 1)?,
+    };
+    macro_rules! of_type {
+        ($($type:ty)*) => {$(
+            if let Ok(friction) = friction.cast::<PyArray2<$type>>() {
+                return solve(friction, sources, options, no_data, engine);
+            }
+        )*};
+    }
+    of_type! { f32 f64 u8 u16 u32 }
+    Err(errors::input(
+        "friction is an array of shape (H, W) of uint8, uint16, uint32, float32 or float64",
+    ))
+}
+
+fn solve<'py, T: Friction + numpy::Element + 'static>(
+    friction: &Bound<'py, PyArray2<T>>,
+    sources: Sources,
+    options: CostDistanceOptions,
+    no_data: Option<f64>,
+    engine: Engine,
+) -> PyResult<Parts<'py>> {
+    let py = friction.py();
+    let shape = friction.shape();
+    let (height, width) = (shape[0], shape[1]);
+    let friction = friction.readonly();
+    let values = collect(friction.as_array().iter().copied(), FRICTION);
+    let values = values.map_err(errors::from_library)?;
+    drop(friction);
+    let side = |side: usize| u32::try_from(side).unwrap_or(u32::MAX);
+    let found = work::run(py, engine, values.len() as u64, move |engine: &Engine| {
+        let samples = Samples::new(side(width), side(height), &values)?;
+        let surface = CostSurface::new(samples).no_data(no_data);
+        engine.cost_distance(&surface, &sources, &options)
+    })?;
+    parts(py, found, (height, width))
+}
+
+fn parts(py: Python<'_>, found: CostDistance, shape: (usize, usize)) -> PyResult<Parts<'_>> {
+    let (costs, allocation, direction) = found.into_parts();
+    let costs = match costs {
+        Costs::F32(costs) => owned(py, shape, costs)?.into_any(),
+        Costs::F64(costs) => owned(py, shape, costs)?.into_any(),
+        _ => return Err(errors::input("costs of another precision")),
+    };
+    let allocation = allocation.map(|ids| owned(py, shape, ids)).transpose()?;
+    let direction = direction.map(|codes| owned(py, shape, codes)).transpose()?;
+    Ok((costs, allocation, direction))
+}
+
+/// The cells (row, column) of the path to a cell, of shape (n, 2). The codes are contiguous.
+#[pyfunction]
+pub(crate) fn follow(
+    direction: PyReadonlyArray2<'_, u8>,
+    row: u32,
+    column: u32,
+) -> PyResult<Py<PyAny>> {
+    let py = direction.py();
+    let side = |side: usize| u32::try_from(side).unwrap_or(u32::MAX);
+    let (height, width) = (side(direction.shape()[0]), side(direction.shape()[1]));
+    let codes = direction.as_slice()?;
+    let path = || -> Result<_, Error> {
+        let cells = follow_directions(width, height, codes, column, row)?;
+        let count = cells.len();
+        let coordinates = cells
+            .into_iter()
+            .flat_map(|(x, y)| [i64::from(y), i64::from(x)]);
+        Ok((count, collect(coordinates, PATH)?))
+    };
+    let (count, coordinates) = path().map_err(errors::from_library)?;
+    let coordinates = coordinates.into_pyarray(py);
+    Ok(coordinates.reshape((count, 2))?.into_any().unbind())
+}
