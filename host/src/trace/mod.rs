@@ -160,8 +160,7 @@ impl TraceAlgorithm {
     /// Refuses a backend that does not run it.
     ///
     /// # Errors
-    /// [`Error::Unavailable`](crate::Error::Unavailable), which names the algorithms that the
-    /// backend runs.
+    /// [`Error::Unavailable`], which names the algorithms that the backend runs.
     pub fn check_runs_on(self, backend: Backend) -> Result<()> {
         let others = Self::on(backend).iter().map(|other| other.name());
         backend.check_runs("tracing", self.name(), self.backends(), others)

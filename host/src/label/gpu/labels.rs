@@ -79,7 +79,7 @@ impl<G: Gpu> DeviceLabels<G> {
     }
 
     /// The measures of the components, in the host's memory: element `i` is label `i + 1`. `None`
-    /// without the option [`statistics`](field@crate::LabelOptions::statistics).
+    /// without the option [`statistics`](field@crate::label::ComponentOptions::statistics).
     pub fn components(&self) -> Option<&[Component]> {
         self.components.as_deref()
     }

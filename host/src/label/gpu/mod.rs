@@ -113,8 +113,8 @@ impl<G: Gpu> DeviceLabeler<G> {
     }
 
     /// Labels `image`. On an NVIDIA GPU, this queues the work and returns before it is done. It
-    /// waits only for [`statistics`](field@ComponentOptions::statistics), and for images of 2³²
-    /// pixels or more, whose bands are joined on the host.
+    /// waits only for [`statistics`](field@crate::label::ComponentOptions::statistics), and for
+    /// images of 2³² pixels or more, whose bands are joined on the host.
     ///
     /// # Errors
     /// [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of the processor;

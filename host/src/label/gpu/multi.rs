@@ -121,7 +121,7 @@ impl<G: Gpu> MultiLabels<G> {
     }
 
     /// The measures of the image's components, in the host's memory: element `i` is label `i + 1`.
-    /// `None` without the option [`statistics`](field@ComponentOptions::statistics).
+    /// `None` without the option [`statistics`](field@crate::label::ComponentOptions::statistics).
     pub fn components(&self) -> Option<&[Component]> {
         self.components.as_deref()
     }

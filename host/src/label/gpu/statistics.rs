@@ -101,7 +101,8 @@ pub(super) fn check_sums(width: u32, height: u32) -> Result<()> {
 impl<G: Gpu> DeviceLabeler<G> {
     /// Measures the components of `image`, whose labels are `labels`: element `i` is component
     /// `i + 1`. Waits for the labels. Use it for labels made without the option
-    /// [`statistics`](field@crate::LabelOptions::statistics), which makes labelling wait.
+    /// [`statistics`](field@crate::label::ComponentOptions::statistics), which makes labelling
+    /// wait.
     ///
     /// With the labels of another image, the measures are meaningless.
     ///
