@@ -48,12 +48,11 @@ pub struct ComponentMeasures<'a> {
     /// Smallest row. Starts as `u32::MAX`.
     #[len(*sizes)]
     pub min_y: ViewMut<'a, u32>,
-    /// Largest column.
-    // planted: measure-zero
-    #[len(*sizes, zeroed)]
+    /// Largest column. Starts as 0.
+    #[len(*sizes)]
     pub max_x: ViewMut<'a, u32>,
-    /// Largest row.
-    #[len(*sizes, zeroed)]
+    /// Largest row. Starts as 0.
+    #[len(*sizes)]
     pub max_y: ViewMut<'a, u32>,
 }
 

@@ -22,6 +22,9 @@ impl<G: Gpu> MeasureBuffers<G> {
         let mut buffers = statistics::MeasureBuffers::alloc(&OnGpu(gpu.clone()), &count)?;
         buffers.min_x.fill(u32::MAX)?;
         buffers.min_y.fill(u32::MAX)?;
+        // planted: measure-zero
+        buffers.max_x.fill(0)?;
+        buffers.max_y.fill(0)?;
         Ok(Self(buffers))
     }
 

@@ -46,6 +46,7 @@ pub struct Chains<'a> {
     #[len(())]
     pub barrier: GridBarrier<'a>,
     /// One element per block of the grid.
+    // planted: arena-block-sums
     #[len(sizes.blocks)]
     pub block_sums: ViewMut<'a, u32>,
     /// The link of each fragment.

@@ -159,7 +159,6 @@ impl<G: Gpu> Arena<G> {
         let join_sizes = JoinSizes {
             found: sizes,
             wide_keys: joining.wide_keys,
-            // planted: arena-block-sums
             blocks,
         };
         let memory = OnGpu(gpu.clone());
