@@ -12,6 +12,7 @@
 //! | [`borders`] | the borders found, in the form that all ways to find them share |
 //! | [`hierarchy`] | parents, the order of the result, its hierarchy |
 //! | [`teh_chin`] | dominant points of contours that have every point |
+//! | [`translate`] | an offset added to all points |
 
 pub mod borders;
 pub mod components;
@@ -24,6 +25,7 @@ pub mod options;
 pub mod pixels;
 pub mod teh_chin;
 pub mod tiles;
+pub mod translate;
 
 /// Threads per block of all kernels here, except those that follow borders in rectangles.
 pub const BLOCK: u32 = 256;

@@ -5,6 +5,7 @@
 //! | `fragments/` | borders and their points, by tiles of 64 × 32 pixels | `fragments` |
 //! | `hierarchy.rs` | order and hierarchy | `hierarchy` |
 //! | `teh_chin.rs` | the points that Teh and Chin's approximations keep | `teh_chin` |
+//! | `translate.rs` | an offset added to all points, on request | `translate` |
 //! | `contours.rs` | the result | |
 //! | `band.rs` | the borders of part of a larger image | `fragments` |
 //!
@@ -44,6 +45,7 @@ mod fragments;
 mod hierarchy;
 mod teh_chin;
 mod tiles;
+mod translate;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
