@@ -134,7 +134,7 @@ impl Offset {
         let fits = |offset: i32, side: u32| {
             i64::from(offset) + i64::from(side.saturating_sub(1)) <= i32::MAX.into()
         };
-        if fits(self.x, width) && fits(self.y, height) {
+        if self == (Self { x: 0, y: 0 }) || fits(self.x, width) && fits(self.y, height) {
             return Ok(());
         }
         Err(errors::input(format!(
@@ -145,6 +145,13 @@ impl Offset {
             i32::MAX
         )))
     }
+}
+
+/// The offset of an image of this size, checked.
+#[pyfunction]
+pub(crate) fn checked_offset(offset: Offset, width: u32, height: u32) -> PyResult<(i32, i32)> {
+    offset.check_fits(width, height)?;
+    Ok((offset.x, offset.y))
 }
 
 impl<'py> FromPyObject<'_, 'py> for Offset {
