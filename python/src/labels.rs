@@ -47,11 +47,16 @@ pub(crate) fn options(
 }
 
 /// Labels, the number of components of each image, and columns of measures.
-type Labelled<'py> = (Bound<'py, PyAny>, Vec<u32>, Option<Bound<'py, PyDict>>);
+type Labelled<'py> = (
+    Option<Bound<'py, PyAny>>,
+    Vec<u32>,
+    Option<Bound<'py, PyDict>>,
+);
 
 /// Labels each image: an `int32` array of the argument's shape, the numbers of components, and, if
-/// requested, the components' measures as columns. Without `batch`, there is one image, whose labels
-/// are written to `output`, if there is one: an array of that type and shape, in C order.
+/// requested, the components' measures as columns. Without `batch`, there is one image. Its labels
+/// are written to `output`, if there is one, instead of being returned: an array of that type and
+/// shape, in C order.
 #[pyfunction]
 #[pyo3(signature = (
     images, batch, connectivity, algorithm, statistics, threshold, device, output=None
@@ -84,7 +89,7 @@ pub(crate) fn label<'py>(
             device.engine(py, || Job::label(first), runs)?
         }
     };
-    let size = input.pixels();
+    let (size, is_given) = (input.pixels(), output.is_some());
     let (labels, found) = if batch || output.is_some() {
         let mut array = match output {
             Some(array) if !batch => Output::given(array, &[height, width])?,
@@ -126,7 +131,8 @@ pub(crate) fn label<'py>(
             .collect();
         columns(py, &of_images, batch)
     });
-    Ok((labels.into_any(), counts, columns.transpose()?))
+    let labels = (!is_given).then(|| labels.into_any());
+    Ok((labels, counts, columns.transpose()?))
 }
 
 /// Name used in out-of-memory errors.
