@@ -184,7 +184,7 @@ large = trazar.trace(np.tile(tile, (8, 8)), geometry="edges")
         (TILES, "small.to_geojson()", 64, "large.to_geojson()"),
         (TILES, "small.to_gds()", 64, "large.to_gds()"),
         # What polygons() makes before shapely.
-        (TILES, "small._single().rings()", 64, "large._single().rings()"),
+        (TILES, "small._on_host().rings()", 64, "large._on_host().rings()"),
     ],
     ids=["pack", "label_batch", "to_geojson", "to_gds", "rings"],
 )

@@ -27,7 +27,11 @@ pub(super) fn buffer(
         )));
     }
     let own = Library::of(output)?;
-    let given = device_index(output, own)?;
+    // An array that does not say is left to the driver, below.
+    let given = match own == Library::Torch || output.hasattr(intern!(py, "__dlpack_device__"))? {
+        true => device_index(output, own)?,
+        false => index,
+    };
     if given != index {
         return Err(errors::input(format!(
             "output is on cuda:{given}, and the image on cuda:{index}: give an array there"

@@ -628,7 +628,7 @@ def test_no_memory_is_left_behind(torch):
             trazar.label_batch(TorchArray(image(3, 20, 48)))
             trazar.trace(array)
             trazar.find_contours(array, offset=(3, 4))
-            trazar.label(array, output=TorchArray(image(20, 48, dtype=np.int32)))
+            trazar.label(array, output=torch_output(image(20, 48, dtype=np.int32)))
             trazar.label(array)[0].__dlpack__()
         gc.collect()
 
