@@ -162,7 +162,7 @@ fn in_opencv_form(
     (views, hierarchy).into_pyobject(py)
 }
 
-/// Traces each image; the result is a list of [`HostContours`]. Without `batch`, there is one image.
+/// Traces each image; the result is a list of [`HostContours`], without `batch` of one.
 #[pyfunction]
 pub(crate) fn trace<'py>(
     images: &Bound<'py, PyAny>,

@@ -31,9 +31,9 @@ impl Input {
     }
 }
 
-/// Reads an array of shape (H, W), or of shape (N, H, W) with `batch`, once and without a copy where
-/// its element type allows it. Foreground is `value > threshold`, as NumPy 2 compares, or without a threshold every
-/// value other than 0.
+/// Reads an array of shape (H, W), or with `batch` (N, H, W), once and without a copy where its
+/// element type allows it. Foreground is `value > threshold`, as NumPy 2 compares, or without a
+/// threshold every value other than 0.
 ///
 /// The library has no images without pixels: with `empty`, an array without pixels is read as no
 /// images.

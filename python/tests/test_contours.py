@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import pickle
@@ -365,7 +366,8 @@ def test_files(tmp_path, rng):
     options = {"pixel_size": 5, "layer": 7, "max_vertices": 8, "cell": "A", "library": "B"}
     contours.write_gds(tmp_path / "out.gds", **options)
     assert (tmp_path / "out.gds").read_bytes() == contours.to_gds(**options) != contours.to_gds()
-    for write in (contours.to_gds, lambda **given: contours.write_gds(tmp_path / "no.gds", **given)):
+    to_file = functools.partial(contours.write_gds, tmp_path / "no.gds")
+    for write in (contours.to_gds, to_file):
         with pytest.raises(trazar.InputError):
             write(cell="a name with blanks")
         with pytest.raises(TypeError, match="unexpected keyword argument 'pixels'"):

@@ -55,7 +55,7 @@ def test_connectivity(rng):
         assert np.array_equal(labels, skimage.measure.label(image > 0, connectivity=skimages))
     for refused in (1, 2, 6, 4.0, True, "8", np.array([4, 8])):
         for job in (trazar.label, trazar.label_stats):
-            with pytest.raises(trazar.InputError, match="neighbours, 4 or 8 .scikit-image's 1 is 4"):
+            with pytest.raises(trazar.InputError, match="neighbours, 4 or 8 .*'s 1 is 4"):
                 job(image, connectivity=refused)
     with pytest.raises(trazar.InputError, match="two ways"):
         trazar.label(image, connectivity=4, structure=CROSS)

@@ -338,8 +338,8 @@ class Contours:
         import numpy as np
         import shapely
 
-        # A first error in GEOS, while there is memory: a thread's first C++ exception allocates, and
-        # for want of memory ends the process.
+        # A first error in GEOS while there is memory: the first C++ exception of a thread allocates,
+        # and for want of memory ends the process.
         shapely.from_wkt("?", on_invalid="ignore")
         coordinates, rings, polygons = self._on_host().rings()
         count = len(polygons) - 1

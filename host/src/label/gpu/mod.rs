@@ -154,9 +154,8 @@ impl<G: Gpu> DeviceLabeler<G> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`label`](Self::label);
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch);
-    /// [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for images that are divided into bands.
+    /// Those of [`label`](Self::label); [`Error::LengthMismatch`]; [`Error::ImageTooLarge`] for
+    /// images that are divided into bands.
     pub fn label_into(
         &self,
         image: &DeviceImage<G>,

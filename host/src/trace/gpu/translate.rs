@@ -31,8 +31,8 @@ impl<G: Gpu> DeviceTracer<G> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] for an odd number of coordinates; [`Error::TooMany`] for 2³² points
-    /// or more; `Error::Cuda`, [`Error::Emulator`].
+    /// [`Error::LengthMismatch`] for an odd number of coordinates; [`Error::TooMany`] for 2³²
+    /// points or more; `Error::Cuda`, [`Error::Emulator`].
     pub fn translate_points(&self, points: &mut G::Buffer<i32>, offset: IVec2) -> Result<()> {
         let given = points.len();
         if !given.is_multiple_of(2) {
