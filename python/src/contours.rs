@@ -164,6 +164,7 @@ fn in_opencv_form(
 
 /// Traces each image; the result is a list of [`HostContours`], without `batch` of one.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "the Python function has them")]
 pub(crate) fn trace<'py>(
     images: &Bound<'py, PyAny>,
     batch: bool,

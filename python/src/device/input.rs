@@ -51,9 +51,9 @@ pub(super) struct Layout {
 }
 
 impl<'py> Input<'py> {
-    /// An array of shape (H, W), or with `batch` (N, H, W), in a GPU's memory. Foreground is `value
-    /// > threshold`, or without a threshold every value other than 0. Elements other than bytes are
-    /// compared by the array's own library, into a mask that is used instead of the array.
+    /// An array of shape (H, W), or with `batch` (N, H, W), in a GPU's memory. Foreground is what is
+    /// greater than `threshold`, or without one every value other than 0. Elements other than bytes
+    /// are compared by the array's own library, into a mask that is used instead of the array.
     pub(crate) fn new(
         array: &Bound<'py, PyAny>,
         threshold: Option<&Bound<'py, PyAny>>,

@@ -33,6 +33,9 @@ impl Labelled {
     }
 }
 
+/// What Python gets: labels, counts, and columns of measures.
+type InPython<'py> = (Option<DeviceArray>, Vec<u32>, Option<Bound<'py, PyDict>>);
+
 /// [`label`](crate::labels::label) of an array in a GPU's memory, where the labels stay. Counts and
 /// measures are on the host, which waits for them. `None` stands for labels that were written to
 /// `output`.
@@ -48,7 +51,7 @@ pub(crate) fn device_label<'py>(
     statistics: bool,
     threshold: Option<&Bound<'py, PyAny>>,
     output: Option<&Bound<'py, PyAny>>,
-) -> PyResult<(Option<DeviceArray>, Vec<u32>, Option<Bound<'py, PyDict>>)> {
+) -> PyResult<InPython<'py>> {
     let py = images.py();
     let options = options(connectivity, algorithm.as_ref(), statistics)?;
     let input = Input::new(images, threshold, batch)?;
