@@ -6,6 +6,7 @@ use std::fmt;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
+use trazar::glam::IVec2;
 
 use crate::errors;
 
@@ -129,6 +130,10 @@ pub(crate) struct Offset {
 }
 
 impl Offset {
+    pub(crate) fn vector(self) -> IVec2 {
+        IVec2::new(self.x, self.y)
+    }
+
     /// Refuses an offset that would move points of an image of this size out of 32 bits.
     pub(crate) fn check_fits(self, width: u32, height: u32) -> PyResult<()> {
         let fits = |offset: i32, side: u32| {

@@ -144,10 +144,9 @@ fn in_opencv_form(
     offset: Offset,
 ) -> PyResult<Bound<'_, PyTuple>> {
     let count = contours.len();
-    let Offset { x, y } = offset;
+    let offset = offset.vector();
     let mut parts = contours.into_parts();
-    if (x, y) != (0, 0) {
-        let offset = IVec2::new(x, y);
+    if offset != IVec2::ZERO {
         for point in &mut parts.points {
             *point += offset;
         }
@@ -369,7 +368,6 @@ impl HostContours {
     }
 
     /// As `write`, for GDSII.
-    #[expect(clippy::too_many_arguments, reason = "the Python function has them")]
     #[pyo3(signature = (
         path,
         *,
@@ -382,6 +380,7 @@ impl HostContours {
         cell="TOP",
         library="TRAZAR",
     ))]
+    #[expect(clippy::too_many_arguments, reason = "the Python function has them")]
     fn write_gds<'py>(
         this: &Bound<'py, Self>,
         path: Option<PathBuf>,

@@ -6,7 +6,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use trazar::Geometry;
 use trazar::cuda::Queue;
-use trazar::glam::IVec2;
 use trazar::{DeviceContourBatch, DeviceContours as LibraryContours, TraceOptions};
 
 use super::array::{DeviceArray, Kind};
@@ -118,7 +117,7 @@ pub(crate) fn device_find_contours<'py>(
     let (count, point_count) = (found.len(), found.point_count());
     let mut buffers = found.into_buffers();
     let offsets = py.detach(|| {
-        tracer.translate_points(&mut buffers.points, IVec2::new(offset.x, offset.y))?;
+        tracer.translate_points(&mut buffers.points, offset.vector())?;
         Ok::<_, trazar::Error>(buffers.offsets.to_vec()?)
     });
     let offsets = offsets.map_err(errors::from_library)?;

@@ -36,7 +36,7 @@ use trazar_kernels::label::tiles::layout::TileLayout;
 use super::{LabelAlgorithm, LabelOptions, Labels};
 #[cfg(feature = "cuda")]
 use crate::cuda::{Device, Queue, Stream};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::image::BinaryImage;
 use crate::image::gpu::{DeviceBytes, DeviceImage};
@@ -154,8 +154,10 @@ impl<G: Gpu> DeviceLabeler<G> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`label`](Self::label); [`Error::LengthMismatch`]; [`Error::ImageTooLarge`] for
-    /// images that are divided into bands.
+    /// Those of [`label`](Self::label);
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch);
+    /// [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for images that are divided into
+    /// bands.
     pub fn label_into(
         &self,
         image: &DeviceImage<G>,
@@ -167,9 +169,9 @@ impl<G: Gpu> DeviceLabeler<G> {
         options.algorithm_on(G::BACKEND).check_runs_on(G::BACKEND)?;
         let (needed, given) = (elements(&(0..height), width).len(), labels.len());
         if given != needed {
-            return Err(Error::LengthMismatch { needed, given });
+            return Err(crate::Error::LengthMismatch { needed, given });
         }
-        let layout = division.whole().ok_or(Error::ImageTooLarge {
+        let layout = division.whole().ok_or(crate::Error::ImageTooLarge {
             width: width.into(),
             height: height.into(),
             limit: "labels are written into a given array if 32 bits index the pixels",
