@@ -83,7 +83,7 @@ fn labels_in_given_arrays() {
             let found = labeler
                 .label_into(&on_device, &options, labels)?
                 .to_host()?;
-            let sequential = options.algorithm(Some(LabelAlgorithm::Sequential));
+            let sequential = options.algorithm(LabelAlgorithm::Sequential);
             let expected = Engine::cpu().label(&image, &sequential)?;
             prop_assert_eq!(difference(&found, &expected), None, "not the CPU's labels");
             Ok(())

@@ -158,8 +158,7 @@ fn translated_points() {
         20,
         &(image(), emulator(), options(), offset),
         |(image, emulator, options, (x, y))| {
-            let mut sequential = options.algorithm(Some(TraceAlgorithm::Suzuki));
-            sequential.tiles = None;
+            let sequential = options.algorithm(TraceAlgorithm::Suzuki);
             let traced = Engine::cpu().trace(&image, &sequential)?;
             let expected: Vec<i32> = traced
                 .points()
