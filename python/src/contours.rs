@@ -144,9 +144,10 @@ fn in_opencv_form(
     offset: Offset,
 ) -> PyResult<Bound<'_, PyTuple>> {
     let count = contours.len();
-    let offset = offset.vector();
+    let Offset { x, y } = offset;
     let mut parts = contours.into_parts();
-    if offset != IVec2::ZERO {
+    if (x, y) != (0, 0) {
+        let offset = IVec2::new(x, y);
         for point in &mut parts.points {
             *point += offset;
         }
@@ -368,7 +369,7 @@ impl HostContours {
     }
 
     /// As `write`, for GDSII.
-    #[pyo3(signature = (
+    #[pyo3(name = "write_gds", signature = (
         path,
         *,
         pixel_size=1,
