@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use trazar::emulator::{Emulator, tally};
 use trazar::generate::{self, Pattern};
+use trazar::glam::IVec2;
 use trazar::gpu::Scanner;
 use trazar::hooks;
 use trazar::route::{
@@ -85,7 +86,11 @@ fn every_kernel_of_the_ptx_is_emulated() {
             let options = TraceOptions::default()
                 .geometry(geometry)
                 .algorithm(algorithm);
-            tracer.trace(&on_device, &options).unwrap();
+            let contours = tracer.trace(&on_device, &options).unwrap();
+            let mut points = contours.into_buffers().points;
+            tracer
+                .translate_points(&mut points, IVec2::new(1, 2))
+                .unwrap();
         }
     }
     // Few dense tiles, where those of the other image all are.

@@ -55,6 +55,52 @@ fn labels_of_random_images() {
     );
 }
 
+/// Labels and measures in a given array that has others are those of the CPU; arrays of other
+/// lengths, and images in bands, are refused.
+#[test]
+fn labels_in_given_arrays() {
+    let run = (
+        emulator(),
+        select(&CONNECTIVITIES[..]),
+        select(&ALGORITHMS[..]),
+        any::<bool>(),
+    );
+    check(
+        "labels in given arrays",
+        20,
+        &(image(), run),
+        |(image, (emulator, connectivity, algorithm, statistics))| {
+            let options = options(connectivity, algorithm, statistics);
+            let labeler = DeviceLabeler::on(emulator.clone());
+            let on_device = DeviceImage::upload(&emulator, &image)?;
+            let pixels = image.pixel_count() as usize;
+            for given in [pixels - 1, pixels + 1] {
+                let refused = labeler.label_into(&on_device, &options, emulator.alloc(given)?);
+                let is_said = matches!(refused, Err(Error::LengthMismatch { .. }));
+                prop_assert!(is_said, "{refused:?}");
+            }
+            let labels = emulator.upload(&vec![7; pixels])?;
+            let found = labeler
+                .label_into(&on_device, &options, labels)?
+                .to_host()?;
+            let sequential = options.algorithm(LabelAlgorithm::Sequential);
+            let expected = Engine::cpu().label(&image, &sequential)?;
+            prop_assert_eq!(difference(&found, &expected), None, "not the CPU's labels");
+            Ok(())
+        },
+    );
+    let emulator = emulator_of(seed());
+    let image = generate::noise(70, 200, 0.4, seed()).unwrap();
+    let on_device = DeviceImage::upload(&emulator, &image).unwrap();
+    let in_bands = DeviceLabeler::on(emulator.clone()).with_band_pixels(70 * 64);
+    let labels = emulator.alloc(70 * 200).unwrap();
+    let refused = in_bands.label_into(&on_device, &LabelOptions::default(), labels);
+    assert!(
+        matches!(refused, Err(Error::ImageTooLarge { .. })),
+        "{refused:?}"
+    );
+}
+
 /// Every pattern at one awkward size, by each algorithm and connectivity, each in its own order of
 /// threads.
 #[test]

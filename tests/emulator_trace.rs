@@ -152,6 +152,45 @@ fn contours_of_batches() {
     );
 }
 
+/// Points with an offset added, also where sums pass 2³¹, are those of the CPU with the same offset.
+#[test]
+fn translated_points() {
+    let offset = (any::<i32>(), any::<i32>());
+    check(
+        "translated points",
+        20,
+        &(image(), emulator(), options(), offset),
+        |(image, emulator, options, (x, y))| {
+            let sequential = options.algorithm(TraceAlgorithm::Suzuki);
+            let traced = Engine::cpu().trace(&image, &sequential)?;
+            let expected: Vec<i32> = traced
+                .points()
+                .iter()
+                .flat_map(|point| [point.x.wrapping_add(x), point.y.wrapping_add(y)])
+                .collect();
+            let tracer = DeviceTracer::on(emulator.clone());
+            let on_device = DeviceImage::upload(&emulator, &image)?;
+            let mut points = tracer.trace(&on_device, &options)?.into_buffers().points;
+            tracer.translate_points(&mut points, IVec2::new(x, y))?;
+            let same = points.to_vec()? == expected;
+            prop_assert!(same, "not the CPU's points with an offset");
+            Ok(())
+        },
+    );
+    let tracer = DeviceTracer::on(emulator_of(seed()));
+    for len in [1, 7] {
+        let mut odd = tracer.gpu().upload(&vec![0; len]).unwrap();
+        let refused = tracer.translate_points(&mut odd, IVec2::ONE);
+        let expected = (len + 1, len);
+        assert!(
+            matches!(refused, Err(Error::LengthMismatch { needed, given, .. }) if (needed, given) == expected),
+            "{refused:?}"
+        );
+    }
+    let mut none = tracer.gpu().alloc(0).unwrap();
+    tracer.translate_points(&mut none, IVec2::ONE).unwrap();
+}
+
 /// All batches of up to three images that have no border, an outer one with a hole, or a ring
 /// around a dot and another dot, whichever of them are empty, with each retrieval.
 #[test]

@@ -140,6 +140,46 @@ fn adopted_images_are_labelled_and_the_labels_given_away() -> Result<(), Error> 
     Ok(())
 }
 
+/// Labels in memory made elsewhere, on a stream of ours and on the one made there.
+#[test]
+fn labels_are_written_to_memory_made_elsewhere() -> Result<(), Error> {
+    let Some(device) = device("labels_are_written_to_memory_made_elsewhere") else {
+        return Ok(());
+    };
+    device.bind()?;
+    let kernels = Kernels::load(&device)?;
+    for (width, height) in [(640, 480), (333, 77), (16, 1), (4096, 2048)] {
+        let image = generate::noise(width, height, 0.5, 8)?;
+        let expected = Engine::cpu().label(&image, &LabelOptions::default())?;
+        for is_own in [false, true] {
+            let len = width as usize * height as usize;
+            let made = elsewhere(&vec![9; 4 * len]);
+            // SAFETY: the buffer, whose stream this is, owns what ends the stream.
+            let stream = unsafe { Stream::from_raw(&device, made.stream, Owner::none()) }?;
+            let queue = match is_own {
+                false => Queue::new(&stream, &kernels)?,
+                true => Queue::open(&device)?,
+            };
+            let address = made.memory;
+            let raw = RawBuffer {
+                address,
+                len,
+                stream,
+                release: Release::AfterWork(Owner::new(made)),
+            };
+            // SAFETY: the owner keeps the memory, which no one else uses.
+            let labels = unsafe { DeviceBuffer::from_raw(raw) }?;
+            let image = DeviceImage::upload(&queue, &image)?;
+            let labeler = DeviceLabeler::on(queue);
+            let found = labeler.label_into(&image, &LabelOptions::default(), labels)?;
+            assert_eq!(found.labels().as_ptr().addr() as u64, address);
+            assert_eq!(found.count()?, expected.count());
+            assert_eq!(found.to_host()?.as_slice(), expected.as_slice());
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn adopted_images_are_traced_and_the_contours_given_away() -> Result<(), Error> {
     let Some(device) = device("adopted_images_are_traced_and_the_contours_given_away") else {

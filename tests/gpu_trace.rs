@@ -73,6 +73,34 @@ fn contours_of_random_images() {
 }
 
 #[test]
+fn translated_points() {
+    let Some((tracer, _memory)) = tracer("translated_points") else {
+        return;
+    };
+    for (width, height) in [(1, 1), (255, 257), (1001, 333)] {
+        let image = generate::noise(width, height, 0.5, 3).unwrap();
+        let on_device = DeviceImage::upload(tracer.gpu(), &image).unwrap();
+        for offset in [IVec2::ZERO, IVec2::new(-3, 1000), IVec2::MAX, IVec2::MIN] {
+            let options = TraceOptions::default();
+            let traced = Engine::cpu().trace(&image, &options).unwrap();
+            let expected: Vec<i32> = traced
+                .points()
+                .iter()
+                .flat_map(|point| point.wrapping_add(offset).to_array())
+                .collect();
+            let contours = tracer.trace(&on_device, &options).unwrap();
+            let mut points = contours.into_buffers().points;
+            tracer.translate_points(&mut points, offset).unwrap();
+            assert_eq!(
+                points.to_vec().unwrap(),
+                expected,
+                "{width} × {height}, {offset}: not the CPU's points with an offset"
+            );
+        }
+    }
+}
+
+#[test]
 fn contours_of_every_pattern() {
     let Some((tracer, _memory)) = tracer("contours_of_every_pattern") else {
         return;

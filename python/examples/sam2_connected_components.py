@@ -28,7 +28,7 @@ def get_connected_components(mask: torch.Tensor) -> tuple[torch.Tensor, torch.Te
     ----------
     mask : torch.Tensor
         Of shape (N, 1, H, W); foreground is 1. On the processor or on a GPU, where the work is
-        queued on the current stream.
+        done in the current stream.
 
     Returns
     -------

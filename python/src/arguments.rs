@@ -6,6 +6,7 @@ use std::fmt;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
+use trazar::glam::IVec2;
 
 use crate::errors;
 
@@ -129,12 +130,16 @@ pub(crate) struct Offset {
 }
 
 impl Offset {
+    pub(crate) fn vector(self) -> IVec2 {
+        IVec2::new(self.x, self.y)
+    }
+
     /// Refuses an offset that would move points of an image of this size out of 32 bits.
     pub(crate) fn check_fits(self, width: u32, height: u32) -> PyResult<()> {
         let fits = |offset: i32, side: u32| {
             i64::from(offset) + i64::from(side.saturating_sub(1)) <= i32::MAX.into()
         };
-        if fits(self.x, width) && fits(self.y, height) {
+        if self == (Self { x: 0, y: 0 }) || fits(self.x, width) && fits(self.y, height) {
             return Ok(());
         }
         Err(errors::input(format!(
@@ -145,6 +150,13 @@ impl Offset {
             i32::MAX
         )))
     }
+}
+
+/// The offset of an image of this size, checked.
+#[pyfunction]
+pub(crate) fn checked_offset(offset: Offset, width: u32, height: u32) -> PyResult<(i32, i32)> {
+    offset.check_fits(width, height)?;
+    Ok((offset.x, offset.y))
 }
 
 impl<'py> FromPyObject<'_, 'py> for Offset {

@@ -112,28 +112,28 @@ fn trace_all(
     })
 }
 
-/// `cv2.findContours`: for each image a tuple of arrays, and the hierarchy.
+/// `cv2.findContours`: for each image a tuple of arrays, and the hierarchy. Without `batch`, there
+/// is one image.
 #[pyfunction]
 pub(crate) fn find_contours<'py>(
-    image: &Bound<'py, PyAny>,
+    images: &Bound<'py, PyAny>,
+    batch: bool,
     mode: Integer,
     method: Integer,
     offset: Offset,
     threshold: Option<&Bound<'py, PyAny>>,
     device: Device,
-) -> PyResult<Bound<'py, PyAny>> {
-    let py = image.py();
+) -> PyResult<Bound<'py, PyList>> {
+    let py = images.py();
     let options = opencv_options(&mode, &method)?;
-    let input = image::read(image, threshold, false, 0)?;
-    let is_batch = input.is_batch;
-    let mut found = Vec::new();
+    let input = image::read(images, threshold, batch, false, 0)?;
+    let side = |side: usize| u32::try_from(side).unwrap_or(u32::MAX);
+    offset.check_fits(side(input.width), side(input.height))?;
+    let found = PyList::empty(py);
     for contours in trace_all(py, input, options, device)? {
-        found.push(in_opencv_form(py, contours, offset)?);
+        found.append(in_opencv_form(py, contours, offset)?)?;
     }
-    match found.pop() {
-        Some(single) if !is_batch => Ok(single.into_any()),
-        last => Ok(PyList::new(py, found.into_iter().chain(last))?.into_any()),
-    }
+    Ok(found)
 }
 
 /// The form in which `cv2.findContours` returns contours. The arrays of points are views of one
@@ -144,7 +144,6 @@ fn in_opencv_form(
     offset: Offset,
 ) -> PyResult<Bound<'_, PyTuple>> {
     let count = contours.len();
-    offset.check_fits(contours.width(), contours.height())?;
     let Offset { x, y } = offset;
     let mut parts = contours.into_arrays();
     if (x, y) != (0, 0) {
@@ -163,29 +162,27 @@ fn in_opencv_form(
     (views, hierarchy).into_pyobject(py)
 }
 
-/// Traces each image; the result is a [`HostContours`], for a batch a list of them.
+/// Traces each image; the result is a list of [`HostContours`], without `batch` of one.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "the Python function has them")]
 pub(crate) fn trace<'py>(
-    image: &Bound<'py, PyAny>,
+    images: &Bound<'py, PyAny>,
+    batch: bool,
     retrieval: Name,
     approximation: Name,
     geometry: Name,
     algorithm: Option<Name>,
     threshold: Option<&Bound<'py, PyAny>>,
     device: Device,
-) -> PyResult<Bound<'py, PyAny>> {
-    let py = image.py();
+) -> PyResult<Bound<'py, PyList>> {
+    let py = images.py();
     let options = named_options(&retrieval, &approximation, &geometry, algorithm.as_ref())?;
-    let input = image::read(image, threshold, false, 0)?;
-    let is_batch = input.is_batch;
-    let mut traced = Vec::new();
+    let input = image::read(images, threshold, batch, false, 0)?;
+    let traced = PyList::empty(py);
     for contours in trace_all(py, input, options, device)? {
-        traced.push(Bound::new(py, HostContours { contours })?);
+        traced.append(Bound::new(py, HostContours { contours })?)?;
     }
-    match traced.pop() {
-        Some(single) if !is_batch => Ok(single.into_any()),
-        last => Ok(PyList::new(py, traced.into_iter().chain(last))?.into_any()),
-    }
+    Ok(traced)
 }
 
 /// Contours in this machine's memory.
@@ -372,6 +369,18 @@ impl HostContours {
     }
 
     /// As `write`, for GDSII.
+    #[pyo3(name = "write_gds", signature = (
+        path,
+        *,
+        pixel_size=1,
+        database_unit=1e-9,
+        user_unit=1e-6,
+        layer=1,
+        datatype=0,
+        max_vertices=4094,
+        cell="TOP",
+        library="TRAZAR",
+    ))]
     #[expect(clippy::too_many_arguments, reason = "the Python function has them")]
     fn write_contours_gds<'py>(
         this: &Bound<'py, Self>,

@@ -19,8 +19,6 @@ use crate::work::in_pool;
 /// The images of an argument.
 pub(crate) struct Input {
     pub(crate) images: Vec<BinaryImage>,
-    /// Whether the array had three dimensions, the first of which counts images.
-    pub(crate) is_batch: bool,
     /// The extents of an image.
     pub(crate) height: usize,
     pub(crate) width: usize,
@@ -33,9 +31,9 @@ impl Input {
     }
 }
 
-/// Reads an array of shape (H, W) or (N, H, W), once and without a copy where its element type
-/// allows it. Foreground is `value > threshold`, as NumPy 2 compares, or without a threshold every
-/// value other than 0.
+/// Reads an array of shape (H, W), or with `batch` (N, H, W), once and without a copy where its
+/// element type allows it. Foreground is `value > threshold`, as NumPy 2 compares, or without a
+/// threshold every value other than 0.
 ///
 /// The library has no images without pixels: with `empty`, an array without pixels is read as no
 /// images.
@@ -45,6 +43,7 @@ impl Input {
 pub(crate) fn read(
     array: &Bound<'_, PyAny>,
     threshold: Option<&Bound<'_, PyAny>>,
+    batch: bool,
     empty: bool,
     per_pixel: usize,
 ) -> PyResult<Input> {
@@ -56,8 +55,8 @@ pub(crate) fn read(
             array.shape()
         )));
     };
-    let is_batch = array.ndim() == 3;
-    let images = if empty && array.is_empty() || is_batch && array.shape()[0] == 0 {
+    check_batch(array.ndim() == 3, batch)?;
+    let images = if empty && array.is_empty() || batch && array.shape()[0] == 0 {
         Vec::new()
     } else {
         check_room(array.shape(), per_pixel)?;
@@ -65,10 +64,23 @@ pub(crate) fn read(
     };
     Ok(Input {
         images,
-        is_batch,
         height,
         width,
     })
+}
+
+/// Refuses N images where one is needed, and the reverse.
+pub(crate) fn check_batch(is_batch: bool, needed: bool) -> PyResult<()> {
+    match (is_batch, needed) {
+        (true, false) => Err(errors::input(
+            "an array of 3 dimensions is N images, which functions called ..._batch take: one has \
+             shape (H, W)",
+        )),
+        (false, true) => Err(errors::input(
+            "an array of 2 dimensions is one image: N images have shape (N, H, W)",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Whether there is memory for one bit and `per_pixel` bytes for each pixel of this shape. Arrays

@@ -6,7 +6,7 @@ use numpy::{IntoPyArray, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::PyDict;
 use rayon::prelude::*;
 use trazar::label::LabelSummary;
 use trazar::{
@@ -46,22 +46,25 @@ pub(crate) fn options(
         .algorithm(algorithm))
 }
 
-/// Labels, their number, and columns of measures.
+/// Labels, the number of components of each image, and columns of measures.
 type Labelled<'py> = (
-    Bound<'py, PyAny>,
-    Bound<'py, PyAny>,
+    Option<Bound<'py, PyAny>>,
+    Vec<u32>,
     Option<Bound<'py, PyDict>>,
 );
 
-/// Labels each image: an `int32` array of the image's shape, the number of components (for a batch
-/// a list of numbers), and, if requested, the components' measures as columns. The labels of one
-/// image are written to `output`, if there is one: an array of that type and shape, in C order.
+/// Labels each image: an `int32` array of the argument's shape, the numbers of components, and, if
+/// requested, the components' measures as columns. Without `batch`, there is one image. Its labels
+/// are written to `output`, if there is one, instead of being returned: an array of that type and
+/// shape, in C order.
 #[pyfunction]
 #[pyo3(signature = (
-    image, connectivity, algorithm, statistics, threshold, device, output=None
+    images, batch, connectivity, algorithm, statistics, threshold, device, output=None
 ))]
+#[expect(clippy::too_many_arguments, reason = "the Python function has them")]
 pub(crate) fn label<'py>(
-    image: &Bound<'py, PyAny>,
+    images: &Bound<'py, PyAny>,
+    batch: bool,
     connectivity: u32,
     algorithm: Option<Name>,
     statistics: bool,
@@ -69,15 +72,15 @@ pub(crate) fn label<'py>(
     device: Device,
     output: Option<Bound<'py, PyArrayDyn<i32>>>,
 ) -> PyResult<Labelled<'py>> {
-    let py = image.py();
+    let py = images.py();
     let options = options(connectivity, algorithm.as_ref(), statistics)?;
     let per_pixel = if output.is_some() {
         0
     } else {
         size_of::<i32>()
     };
-    let input = image::read(image, threshold, true, per_pixel)?;
-    let (height, width, is_batch) = (input.height, input.width, input.is_batch);
+    let input = image::read(images, threshold, batch, true, per_pixel)?;
+    let (height, width) = (input.height, input.width);
     let images = input.images.len();
     let engine = match input.images.first() {
         None => Engine::cpu(),
@@ -86,10 +89,10 @@ pub(crate) fn label<'py>(
             device.engine(py, || Job::label(first), runs)?
         }
     };
-    let size = input.pixels();
-    let (labels, found) = if is_batch || output.is_some() {
+    let (size, is_given) = (input.pixels(), output.is_some());
+    let (labels, found) = if batch || output.is_some() {
         let mut array = match output {
-            Some(array) if !is_batch => Output::given(array, &[height, width])?,
+            Some(array) if !batch => Output::given(array, &[height, width])?,
             _ => Output::new(py, [images, height, width])?,
         };
         let labels = array.array.bind(py).clone();
@@ -116,20 +119,20 @@ pub(crate) fn label<'py>(
         let labels: Vec<i32> = bytemuck::allocation::cast_vec(labels);
         (owned(py, IxDyn(&[height, width]), labels)?, found)
     };
-    let counts: Vec<u32> = found.iter().map(|found| found.count).collect();
+    let mut counts: Vec<u32> = found.iter().map(|found| found.count).collect();
+    if !batch && counts.is_empty() {
+        // An image without pixels.
+        counts.push(0);
+    }
     let columns = statistics.then(|| {
         let of_images: Vec<&[Component]> = found
             .iter()
             .map(|found| found.components.as_deref().unwrap_or_default())
             .collect();
-        columns(py, &of_images, is_batch)
+        columns(py, &of_images, batch)
     });
-    let columns = columns.transpose()?;
-    let count = match (is_batch, counts.first()) {
-        (false, count) => count.copied().unwrap_or(0).into_pyobject(py)?.into_any(),
-        (true, _) => PyList::new(py, counts)?.into_any(),
-    };
-    Ok((labels.into_any(), count, columns))
+    let labels = (!is_given).then(|| labels.into_any());
+    Ok((labels, counts, columns.transpose()?))
 }
 
 /// Name used in out-of-memory errors.

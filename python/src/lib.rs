@@ -47,6 +47,8 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _trazar {
     #[pymodule_export]
+    use super::arguments::checked_offset;
+    #[pymodule_export]
     use super::command::command;
     #[pymodule_export]
     use super::contours::{HostContours, find_contours, trace};

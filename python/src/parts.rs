@@ -56,10 +56,10 @@ pub(crate) fn pack(
     image: &Bound<'_, PyAny>,
     threshold: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Mask> {
-    let input = image::read(image, threshold, false, 0)?;
+    let input = image::read(image, threshold, false, false, 0)?;
     match <[BinaryImage; 1]>::try_from(input.images) {
-        Ok([image]) if !input.is_batch => Ok(Mask::new(image)),
-        _ => Err(errors::input("an array of 3 dimensions: a band has 2")),
+        Ok([image]) => Ok(Mask::new(image)),
+        Err(_) => Err(errors::input("a band has shape (H, W)")),
     }
 }
 

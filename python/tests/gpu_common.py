@@ -55,6 +55,89 @@ def assert_same_contours(found: trazar.Contours, image: np.ndarray, **options) -
         assert np.array_equal(getattr(found, name).get(), theirs), (name, image.shape)
 
 
+def assert_same_found(found, expected) -> None:
+    """In OpenCV's form: on the GPU, as on the host."""
+    (contours, hierarchy), (on_host, expected_hierarchy) = found, expected
+    assert len(contours) == len(on_host)
+    # An array is a copy from the GPU.
+    for ours, theirs in list(zip(contours, on_host))[:200]:
+        assert ours.shape == theirs.shape and np.array_equal(ours.get(), theirs)
+    if expected_hierarchy is None:
+        assert hierarchy is None
+    else:
+        assert np.array_equal(hierarchy.get(), expected_hierarchy)
+
+
+def check_offsets(to_gpu) -> None:
+    """``find_contours`` with an offset, of images and batches, and what it refuses."""
+    for image in masks():
+        for offset in ((0, 0), (-3, 1000), [7, -(2**31)], (2**31 - image.shape[1], 0)):
+            for method in (trazar.CHAIN_APPROX_SIMPLE, trazar.CHAIN_APPROX_TC89_L1):
+                arguments = {"method": method, "offset": offset}
+                found = trazar.find_contours(to_gpu(image), **arguments)
+                assert_same_found(found, trazar.find_contours(image, device="cpu", **arguments))
+        for refused in ((2**31 - image.shape[1] + 1, 0), (0.5, 0), (1,)):
+            for given in (to_gpu(image), image):
+                assert_refused("offset=", trazar.find_contours, given, offset=refused)
+    images = np.random.default_rng(7).random((5, 40, 70)) < [[[0.4]], [[0]], [[0.6]], [[0]], [[1]]]
+    for offset in ((0, 0), (100, -100)):
+        found = trazar.find_contours_batch(to_gpu(images), offset=offset)
+        expected = trazar.find_contours_batch(images, offset=offset, device="cpu")
+        assert len(found) == 5
+        for ours, theirs in zip(found, expected):
+            assert_same_found(ours, theirs)
+
+
+def check_output(to_gpu, to_host, types: list[str]) -> None:
+    """``label`` into arrays of these types, of any strides, and what it refuses."""
+    for image in masks():
+        expected, count = trazar.label(image, device="cpu")
+        height, width = image.shape
+        for name in types:
+            whole = np.full((height + 1, 2 * width), 1, name)
+            for view in (
+                lambda a: a[:-1, :width],
+                lambda a: a[1:, ::2],
+                lambda a: a[1:].reshape(height, 2 * width)[:, width:],
+                lambda a: a.reshape(-1)[: height * width].reshape(height, width),
+                # One element past where memory is aligned.
+                lambda a: a.reshape(-1)[1 : height * width + 1].reshape(height, width),
+                lambda a: a.reshape(-1)[: height * width].reshape(width, height).T,
+            ):
+                on_gpu, rest = to_gpu(whole), whole.copy()
+                is_float = np.dtype(name).kind == "f"
+                most = 2 ** (np.finfo(name).nmant + 1) if is_float else np.iinfo(name).max
+                if count > most:
+                    text = f"it holds {most} components, and the image has {count}"
+                    assert_refused(text, trazar.label, to_gpu(image), output=view(on_gpu))
+                else:
+                    found = trazar.label(to_gpu(image), output=view(on_gpu))
+                    assert type(found) is int and found == count
+                    view(rest)[...] = expected
+                assert np.array_equal(to_host(on_gpu), rest), (image.shape, name)
+        # The image itself.
+        own = to_gpu(image.astype(np.int32))
+        assert trazar.label(own, output=own) == count
+        assert np.array_equal(to_host(own), expected)
+    image = masks()[3]
+    labels, _ = trazar.label(to_gpu(image), output=np.int32)
+    assert isinstance(labels, trazar.DeviceArray)
+    on_gpu, output = to_gpu(image), to_gpu(np.zeros(image.shape, np.int32))
+    assert_refused("labels are int32", trazar.label, on_gpu, output=np.int64)
+    assert_refused("in the host's memory", trazar.label, on_gpu, output=np.zeros_like(image))
+    assert_refused("no array of NumPy's", trazar.label, image, output=output)
+    assert_refused("output of shape", trazar.label, on_gpu, output=output[1:])
+
+
+def assert_refused(text: str, job, *arguments, **options) -> None:
+    try:
+        job(*arguments, **options)
+    except trazar.InputError as error:
+        assert text in str(error), error
+    else:
+        raise AssertionError(f"not refused: {text}")
+
+
 def run_all(names: dict[str, object]) -> None:
     """Run the functions whose names begin with ``test_``, and exit with the number of failures."""
     failed = 0

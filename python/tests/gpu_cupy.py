@@ -8,7 +8,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
-from gpu_common import assert_same_contours, masks, run_all, skip_without_gpu
+from gpu_common import (
+    assert_same_contours,
+    check_offsets,
+    check_output,
+    masks,
+    run_all,
+    skip_without_gpu,
+)
 
 import trazar
 
@@ -26,7 +33,7 @@ def test_labels_are_those_of_the_processor():
             taken = cupy.asarray(labels)
             assert taken.dtype == np.int32 and taken.shape == image.shape
             assert np.array_equal(cupy.asnumpy(taken), expected), image.shape
-            assert int(count) == expected_count
+            assert type(count) is int and count == expected_count
             assert bool((cupy.from_dlpack(labels) == taken).all())
 
 
@@ -42,6 +49,37 @@ def test_contours_are_those_of_the_processor():
         array = cupy.asarray(image)
         for options in ({}, {"retrieval": "list"}, {"geometry": "edges"}):
             assert_same_contours(trazar.trace(array, **options), image, **options)
+
+
+def test_offsets():
+    check_offsets(cupy.asarray)
+
+
+def test_output():
+    types = ["int32", "uint32", "int64", "uint16", "int8", "float64", "float16"]
+    check_output(cupy.asarray, cupy.asnumpy, types)
+
+
+def test_output_of_other_libraries():
+    """A result, and an array that only says ``__cuda_array_interface__``."""
+
+    class Interface:
+        def __init__(self, array):
+            self.array, self.shape, self.dtype = array, array.shape, array.dtype
+
+        @property
+        def __cuda_array_interface__(self):
+            return self.array.__cuda_array_interface__
+
+    for image in masks():
+        expected, expected_count = trazar.label(image, device="cpu")
+        array = cupy.asarray(image)
+        given = cupy.full(image.shape, 9, cupy.uint32)
+        assert trazar.label(array, output=Interface(given)) == expected_count
+        assert np.array_equal(cupy.asnumpy(given), expected)
+        labels, _ = trazar.label(cupy.asarray(1 - (image > 0)))
+        assert trazar.label(array, output=labels) == expected_count
+        assert np.array_equal(labels.get(), expected)
 
 
 def test_elements_and_strides():
@@ -72,9 +110,9 @@ def test_batches():
     labels, counts = trazar.label_batch(cupy.asarray(images))
     expected, expected_counts = trazar.label_batch(images, device="cpu")
     assert np.array_equal(labels.get(), expected)
-    assert counts.get().tolist() == expected_counts.tolist()
-    for image, found in zip(images, trazar.trace_batch(cupy.asarray(images)).images()):
-        assert np.array_equal(found.points, trazar.trace(image, device="cpu").points)
+    assert counts == expected_counts and {type(count) for count in counts} == {int}
+    for image, found in zip(images, trazar.trace_batch(cupy.asarray(images)), strict=True):
+        assert found == trazar.trace(image, device="cpu")
 
 
 def test_streams():
@@ -94,11 +132,12 @@ def test_streams():
             array = cupy.zeros_like(source)
             slow((1,), (1,), (np.int64(80_000_000),))
             array[...] = source
+            # Nothing has waited for the image on the host, until now for the count.
+            assert not stream.done
             labels, count = trazar.label(array)
             assert labels.stream == stream.ptr
-            assert not stream.done
             total = cupy.asarray(labels).sum(dtype=np.int64)
-        assert int(count) == expected_count
+        assert count == expected_count
         assert int(total) == int(expected.sum(dtype=np.int64))
         # The stream's object goes away before the results do.
         del stream, array, total
@@ -134,7 +173,7 @@ def test_it_is_right_where_cupys_own_label_is_not():
     images = np.zeros((64, 512, 512), np.uint8)
     images[:, ::2, ::2] = 1
     labels, counts = trazar.label_batch(cupy.asarray(images))
-    assert counts.get().tolist() == [256 * 256] * 64
+    assert counts == [256 * 256] * 64
     expected, _ = trazar.label(images[0], device="cpu")
     found = cupy.asarray(labels)
     assert bool((found == cupy.asarray(expected)[None]).all())

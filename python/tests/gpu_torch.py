@@ -8,7 +8,15 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
-from gpu_common import assert_same_contours, masks, run_all, skip_without_gpu
+from gpu_common import (
+    assert_same_contours,
+    assert_same_found,
+    check_offsets,
+    check_output,
+    masks,
+    run_all,
+    skip_without_gpu,
+)
 
 import trazar
 
@@ -36,7 +44,7 @@ def test_labels_are_those_of_the_processor():
             taken = torch.from_dlpack(labels)
             assert taken.is_cuda and taken.dtype == torch.int32
             assert np.array_equal(taken.cpu().numpy(), expected), image.shape
-            assert int(count) == expected_count
+            assert type(count) is int and count == expected_count
             again = torch.as_tensor(labels, device="cuda")
             assert torch.equal(again, taken)
 
@@ -62,15 +70,39 @@ def test_contours_are_those_of_the_processor():
 
 def test_find_contours_has_opencvs_form():
     for image in masks():
-        contours, hierarchy = trazar.find_contours(torch.from_numpy(image).cuda())
-        expected, expected_hierarchy = trazar.find_contours(image, device="cpu")
-        assert len(contours) == len(expected)
-        for ours, theirs in list(zip(contours, expected))[:200]:
-            assert ours.shape == theirs.shape and np.array_equal(ours.get(), theirs)
-        if expected_hierarchy is None:
-            assert hierarchy is None
-        else:
-            assert np.array_equal(hierarchy.get(), expected_hierarchy)
+        found = trazar.find_contours(torch.from_numpy(image).cuda())
+        assert_same_found(found, trazar.find_contours(image, device="cpu"))
+
+
+def test_offsets():
+    check_offsets(lambda array: torch.from_numpy(array).cuda())
+
+
+def test_output():
+    types = ["int32", "int64", "int16", "uint8", "float32", "float16"]
+    check_output(
+        lambda array: torch.from_numpy(array.copy()).cuda(),
+        lambda tensor: tensor.cpu().numpy(),
+        types,
+    )
+
+
+def test_an_output_that_a_slow_stream_still_writes():
+    """Labels are written after the work on the array so far, and in the memory given."""
+    rng = np.random.default_rng(8)
+    image = (rng.random((1024, 1024)) < 0.5).astype(np.uint8)
+    expected, expected_count = trazar.label(image, device="cpu")
+    tensor = torch.from_numpy(image).cuda()
+    torch.cuda.synchronize()
+    for dtype in (torch.int32, torch.int64):
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            output = torch.empty((1024, 1024), dtype=dtype, device="cuda")
+            delay()
+            output.fill_(9)
+            assert not stream.query()
+            assert trazar.label(tensor, output=output) == expected_count
+            assert np.array_equal(output.cpu().numpy(), expected)
 
 
 def test_elements_and_strides():
@@ -105,16 +137,13 @@ def test_batches():
         labels, counts = trazar.label_batch(tensor)
         expected, expected_counts = trazar.label_batch(images, device="cpu")
         assert np.array_equal(labels.get(), expected)
-        assert counts.get().tolist() == expected_counts.tolist()
-        contours = trazar.trace_batch(tensor)
-        each = contours.images()
-        offsets = contours.image_offsets
-        assert len(each) == len(images) == len(offsets) - 1
-        for index, (image, found) in enumerate(zip(images, each)):
-            on_cpu = trazar.trace(image, device="cpu")
-            assert np.array_equal(found.points, on_cpu.points)
-            assert np.array_equal(found.hierarchy, on_cpu.hierarchy)
-            assert offsets[index + 1] - offsets[index] == len(on_cpu)
+        assert counts == expected_counts and {type(count) for count in counts} == {int}
+        batch, on_host = trazar.trace_batch(tensor), trazar.trace_batch(images, device="cpu")
+        assert batch.device == "cuda:0" and len(batch) == len(images)
+        assert np.array_equal(batch.image_offsets, on_host.image_offsets)
+        for name in ("points", "offsets", "kinds", "hierarchy"):
+            assert np.array_equal(getattr(batch, name).get(), getattr(on_host, name)), name
+        assert batch == on_host and list(batch) == list(on_host) == list(batch.to_host())
 
 
 def test_statistics():
@@ -138,14 +167,14 @@ def test_work_is_on_the_current_stream_after_a_slow_producer():
             tensor = torch.zeros_like(source)
             delay()
             tensor.copy_(source)
+            # Nothing has waited for the producer on the host, until now for the count.
+            assert not stream.query()
             labels, count = trazar.label(tensor)
             assert labels.stream == stream.cuda_stream
-            # Nothing has waited for the producer on the host.
-            assert not stream.query()
             # The consumer is on the same stream: the order holds.
             total = torch.from_dlpack(labels).long().sum()
             found = trazar.trace(tensor)
-        assert int(count) == expected_count
+        assert count == expected_count
         stream.synchronize()
         assert int(total) == int(expected.sum(dtype=np.int64))
         assert np.array_equal(labels.get(), expected)
@@ -166,10 +195,13 @@ def test_a_consumer_on_another_stream_waits():
             labels, _ = trazar.label(tensor)
         with torch.cuda.stream(consumer):
             taken = torch.from_dlpack(labels)
+            delay()
             total = taken.long().sum()
             # The array is given up while the consumer may still read it.
             del taken, labels
-            filler = [torch.full((1024, 1024), 9, dtype=torch.int32, device="cuda") for _ in "abc"]
+        with torch.cuda.stream(producer):
+            # Of other labels, in memory that is free in this stream.
+            filler = [trazar.label(1 - tensor) for _ in "abc"]
         # The default stream does not wait for this one.
         consumer.synchronize()
         assert int(total) == int(expected.sum(dtype=np.int64))
@@ -188,8 +220,7 @@ def test_the_wait_is_needed():
     other = torch.cuda.Stream()
     with torch.cuda.stream(other):
         # On purpose: another stream that has not waited for the producer.
-        _, count = trazar.label(tensor)
-        early = int(count)
+        _, early = trazar.label(tensor)
     torch.cuda.synchronize()
     assert early == 0, "the producer was not slow enough for this test"
 

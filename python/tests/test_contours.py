@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import pickle
@@ -71,8 +72,11 @@ def test_the_emulator_runs_the_kernels(rng, mode, method):
 
 def test_offset(rng):
     image = random_image(rng)
-    found = trazar.find_contours(image, 3, 2, offset=(-3, 1000))
-    assert_same(found, cv2.findContours(image, 3, 2, offset=(-3, 1000)), "offset")
+    for device in ("cpu", "emulator"):
+        found = trazar.find_contours(image, 3, 2, offset=(-3, 1000), device=device)
+        assert_same(found, cv2.findContours(image, 3, 2, offset=(-3, 1000)), "offset")
+    for found in trazar.find_contours_batch(np.stack([image, image]), 3, 2, offset=(-3, 1000)):
+        assert_same(found, cv2.findContours(image, 3, 2, offset=(-3, 1000)), "offset")
 
 
 def test_contours_serve_opencv_and_can_be_written(rng):
@@ -106,7 +110,7 @@ def test_batches_are_traced_image_by_image(rng):
         expected = cv2.findContours(image.view(np.uint8), cv2.RETR_TREE, cv2.CHAIN_APPROX_SIMPLE)
         assert_same(found, expected, "batch")
     for image, contours in zip(images, trazar.trace_batch(images, geometry="edges"), strict=True):
-        assert np.array_equal(contours.points, trazar.trace(image, geometry="edges").points)
+        assert contours == trazar.trace(image, geometry="edges")
     assert trazar.find_contours_batch(images[:0]) == []
     assert len(trazar.find_contours_batch(images[:1])) == 1
     with pytest.raises(trazar.InputError, match="find_contours_batch takes N images"):
@@ -115,6 +119,41 @@ def test_batches_are_traced_image_by_image(rng):
         trazar.trace(images)
     with pytest.raises(trazar.InputError, match="trace takes one"):
         trazar.trace_batch(images[0])
+    with pytest.raises(trazar.InputError, match="3 dimensions is N images"):
+        trazar.find_contours(images.tolist())
+    with pytest.raises(trazar.InputError, match="2 dimensions is one image"):
+        trazar.trace_batch(images[0].tolist())
+
+
+@pytest.mark.parametrize("device", ["cpu", "emulator"])
+def test_a_batch_is_a_sequence_and_has_the_arrays_of_all_images(rng, device):
+    images = np.stack([rng.random((13, 40)) < density for density in (0.4, 0, 0.7, 0.1)])
+    batch = trazar.trace_batch(images, device=device)
+    each = [trazar.trace(image) for image in images]
+    assert isinstance(batch, trazar.ContourBatch) and len(batch) == 4 and batch.device == "cpu"
+    assert list(batch) == each and batch[-1] == each[-1] and batch[1:3] == each[1:3]
+    assert batch.to_host() is batch
+    with pytest.raises(IndexError):
+        batch[4]
+    ends = np.cumsum([0, *map(len, each)])
+    assert np.array_equal(batch.image_offsets, ends) and batch.image_offsets.dtype == np.intp
+    for i, contours in enumerate(each):
+        of_image = slice(ends[i], ends[i + 1])
+        assert np.array_equal(batch.kinds[of_image], contours.kinds)
+        assert np.array_equal(batch.hierarchy[of_image], contours.hierarchy)
+        offsets = batch.offsets[ends[i] : ends[i + 1] + 1]
+        assert np.array_equal(offsets - offsets[0], contours.offsets)
+        assert np.array_equal(batch.points[offsets[0] : offsets[-1]], contours.points)
+    for name in ("points", "offsets", "kinds", "hierarchy"):
+        array, of_one = getattr(batch, name), getattr(each[0], name)
+        assert array.dtype == of_one.dtype and array.shape[1:] == of_one.shape[1:]
+        assert not array.flags.writeable
+    assert batch == trazar.trace_batch(images) and batch != trazar.trace_batch(images[::-1])
+    assert batch != each
+    assert pickle.loads(pickle.dumps(batch)) == batch
+    none = trazar.trace_batch(images[:0])
+    assert len(none) == 0 and none.points.shape == (0, 2) and none.offsets.tolist() == [0]
+    assert none.image_offsets.tolist() == [0] and none.hierarchy.shape == (0, 4)
 
 
 def test_traced_arrays_are_those_of_opencv(rng):
@@ -313,10 +352,9 @@ def test_files(tmp_path, rng):
     image = random_image(rng)
     contours = trazar.trace(image, geometry="edges")
     for name in ("svg", "geojson", "json", "gds"):
-        write = getattr(contours, f"to_{name}")
+        content, write = getattr(contours, f"to_{name}")(), getattr(contours, f"write_{name}")
         path = tmp_path / f"out.{name}"
         assert write(path) is None
-        content = write()
         written = path.read_bytes()
         assert written == (content if isinstance(content, bytes) else content.encode())
         assert write(str(path)) is None and path.read_bytes() == written
@@ -325,8 +363,16 @@ def test_files(tmp_path, rng):
     features = json.loads(contours.to_geojson())["features"]
     area = sum(shapely.geometry.shape(feature["geometry"]).area for feature in features)
     assert area == np.count_nonzero(image)
-    with pytest.raises(trazar.InputError):
-        contours.to_gds(cell="a name with blanks")
+    options = {"pixel_size": 5, "layer": 7, "max_vertices": 8, "cell": "A", "library": "B"}
+    contours.write_gds(tmp_path / "out.gds", **options)
+    assert (tmp_path / "out.gds").read_bytes() == contours.to_gds(**options) != contours.to_gds()
+    to_file = functools.partial(contours.write_gds, tmp_path / "no.gds")
+    for write in (contours.to_gds, to_file):
+        with pytest.raises(trazar.InputError):
+            write(cell="a name with blanks")
+        with pytest.raises(TypeError, match="unexpected keyword argument 'pixels'"):
+            write(pixels=5)
+    assert not (tmp_path / "no.gds").exists()
     with pytest.raises(trazar.InputError):
         trazar.trace(image).to_gds()
 

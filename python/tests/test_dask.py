@@ -306,8 +306,12 @@ def test_what_is_no_image_is_refused():
             with pytest.raises(trazar.InputError, match=message):
                 function(array)
     array = da.zeros((5, 5))
-    with pytest.raises(trazar.InputError):
-        trazar.dask.label(array, connectivity=6)
+    for connectivity in (1, 2, 6):
+        with pytest.raises(trazar.InputError, match="neighbours, 4 or 8"):
+            trazar.dask.label(array, connectivity=connectivity)
+    for offset in ((2**31 - 4, 0), (0.5, 0), (1,), None):
+        with pytest.raises(trazar.InputError, match=r"offset=.*2147483647"):
+            trazar.dask.find_contours(array, offset=offset)
     for options in (
         {"retrieval": "all"},
         {"geometry": "edges", "approximation": "tc89-l1"},

@@ -21,8 +21,10 @@
 size, such as :func:`find_contours_batch`.
 
 Images are arrays of shape (H, W): NumPy's, or arrays in a GPU's memory of any library that knows
-DLPack or ``__cuda_array_interface__``. The results are where the image is. Foreground is what is
-not 0, or with ``threshold=t`` what is greater than t.
+DLPack or ``__cuda_array_interface__``. Arrays of points and labels are where the image is: NumPy's,
+or :class:`DeviceArray` (annotations name NumPy's). All else is the same for both: numbers of
+components and of contours are ints, columns of measures are NumPy's. Foreground is what is not 0,
+or with ``threshold=t`` what is greater than t.
 
 Functions release the GIL. Ctrl-C ends those that take long.
 """
@@ -32,6 +34,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from trazar import _trazar, rle
+from trazar import _trazar
+from trazar._batch import ContourBatch
 from trazar._contours import Contours
 from trazar._distances import (
     NO_DIRECTION,
@@ -89,6 +93,7 @@ __all__ = [
     "RETR_LIST",
     "RETR_TREE",
     "UNREACHED",
+    "ContourBatch",
     "Contours",
     "Corridor",
     "CostDistance",

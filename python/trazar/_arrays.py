@@ -22,23 +22,27 @@ def is_on_gpu(array: Any) -> bool:
 _is_on_gpu = getattr(_trazar, "is_on_gpu", None)
 
 
-def one_image(image: Any, batch: str | None) -> Any:
-    """Return an image of shape (H, W): one of shape (H, W, 1) without its last axis.
+def checked_images(given: Any, function: str, batch: bool) -> Any:
+    """Return one image, of shape (H, W), or with ``batch`` N images, of shape (N, H, W).
 
-    Other arrays of three dimensions are refused; ``batch`` is the function that takes N images.
+    An image of shape (H, W, 1) loses its last axis. ``function`` is the name of the one that takes
+    one image. The extension checks what does not say its shape, such as lists.
     """
-    shape = getattr(image, "shape", None)
-    if shape is None or len(shape) != 3:
-        return image
+    shape = getattr(given, "shape", None)
+    if shape is None or len(shape) != (2 if batch else 3):
+        return given
+    if batch:
+        raise InputError(
+            f"an array of 2 dimensions: {function}_batch takes N images, {function} takes one"
+        )
     if shape[2] == 1:
-        return image[:, :, 0]
+        return given[:, :, 0]
     sides = tuple(int(side) for side in shape)
     if shape[2] in (3, 4):
         wrong = f"image of shape {sides}: an image has one channel, such as image[:, :, 0]"
     else:
         wrong = f"image of shape {sides}: an image has 2 dimensions, (H, W)"
-    takes = "" if batch is None else f"; {batch} takes N images, of shape (N, H, W)"
-    raise InputError(wrong + takes)
+    raise InputError(f"{wrong}; {function}_batch takes N images, of shape (N, H, W)")
 
 
 def check_threshold(threshold: Any) -> None:

@@ -7,17 +7,30 @@ import operator
 from typing import TYPE_CHECKING, ClassVar, overload
 
 from trazar import _trazar
-from trazar._errors import InputError, OutOfMemoryError
+from trazar._errors import OutOfMemoryError
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
-    from typing import SupportsIndex
+    from typing import SupportsIndex, TypedDict
 
     import numpy as np
     from numpy.typing import NDArray
+    from typing_extensions import Unpack
 
     PathLike = str | os.PathLike[str]
+
+    class GdsOptions(TypedDict, total=False):
+        """Those of :meth:`Contours.write_gds`."""
+
+        pixel_size: int
+        database_unit: float
+        user_unit: float
+        layer: int
+        datatype: int
+        max_vertices: int
+        cell: str
+        library: str
 
 
 #: The number of polygons that shapely makes at a time: some 10 ms of work.
@@ -31,8 +44,10 @@ class Contours:
     The order is that of ``cv2.findContours``: the hierarchy in pre-order, siblings last first.
 
     On the host, all arrays are NumPy's, read-only, and lie in the result's own memory. On a GPU
-    they are :class:`trazar.DeviceArray`; methods that measure or write copy the contours to the
-    host first, once.
+    they are :class:`trazar.DeviceArray`, written when the work queued so far is done; items, and
+    methods that measure, convert or write, copy the contours to the host first, once.
+
+    Methods called ``to_...`` return what they make, those called ``write_...`` write a file.
 
     Examples
     --------
@@ -55,7 +70,7 @@ class Contours:
 
     def __reduce__(self) -> tuple[type[Contours], tuple[_trazar.HostContours]]:
         # Pickled, they come back on the host.
-        return Contours, (self._single(),)
+        return Contours, (self._on_host(),)
 
     def _on_host(self) -> _trazar.HostContours:
         raw = self._raw
@@ -64,12 +79,6 @@ class Contours:
         if self._host is None:
             self._host = raw.to_host()
         return self._host
-
-    def _single(self) -> _trazar.HostContours:
-        """On the host, for what follows the hierarchy."""
-        if len(self.image_offsets) != 2:
-            raise InputError("contours of several images: take those of images() one by one")
-        return self._on_host()
 
     @property
     def width(self) -> int:
@@ -171,24 +180,6 @@ class Contours:
         """
         return self._raw.hierarchy
 
-    @property
-    def image_offsets(self) -> NDArray[np.intp]:
-        """Where each image's contours begin, and the number of all: shape (N + 1,), on the host.
-
-        Of a batch on a GPU. The hierarchy counts contours from the first one of their image.
-
-        Examples
-        --------
-        >>> import trazar
-        >>> trazar.trace([[1, 0, 1]]).image_offsets.tolist()
-        [0, 2]
-        """
-        import numpy as np
-
-        if isinstance(self._raw, _trazar.HostContours):
-            return np.array([0, len(self._raw)], np.intp)
-        return np.array(self._raw.image_offsets, np.intp)
-
     def __len__(self) -> int:
         return len(self._raw)
 
@@ -224,8 +215,8 @@ class Contours:
         if self is other:
             return True
 
-        def size(of: Contours) -> tuple[int, int, str, list[int]]:
-            return of.width, of.height, of.geometry, of.image_offsets.tolist()
+        def size(of: Contours) -> tuple[int, int, str, int]:
+            return of.width, of.height, of.geometry, len(of)
 
         if size(self) != size(other):
             return False
@@ -249,7 +240,7 @@ class Contours:
 
     def _repr_svg_(self) -> str | None:
         """Return the picture that notebooks show, unless there are too many points for one."""
-        if self._raw.points.shape[0] > _MOST_SHOWN or len(self.image_offsets) != 2:
+        if self._raw.points.shape[0] > _MOST_SHOWN:
             return None
         return self.to_svg()
 
@@ -265,19 +256,6 @@ class Contours:
         if isinstance(self._raw, _trazar.HostContours):
             return self
         return Contours(self._on_host())
-
-    def images(self) -> list[Contours]:
-        """Return the contours of each image of a batch, on the host.
-
-        Examples
-        --------
-        >>> import trazar
-        >>> trazar.trace([[1]]).images()
-        [Contours(1 contour, 1 point, 1 × 1 pixels, cpu)]
-        """
-        if isinstance(self._raw, _trazar.HostContours):
-            return [self]
-        return [Contours(each) for each in self._raw.images()]
 
     def areas(self) -> NDArray[np.float64]:
         """Return the areas of the polygons through the points, in pixels: shape (len,).
@@ -360,10 +338,10 @@ class Contours:
         import numpy as np
         import shapely
 
-        # A first error in GEOS, while there is memory: a thread's first C++ exception allocates, and
-        # for want of memory ends the process.
+        # A first error in GEOS while there is memory: the first C++ exception of a thread allocates,
+        # and for want of memory ends the process.
         shapely.from_wkt("?", on_invalid="ignore")
-        coordinates, rings, polygons = self._single().rings()
+        coordinates, rings, polygons = self._on_host().rings()
         count = len(polygons) - 1
         made: NDArray[np.object_] = np.empty(count, object)
         # In shares, between which Python handles signals.
@@ -383,18 +361,8 @@ class Contours:
                 raise
         return made
 
-    @overload
-    def to_svg(self, path: PathLike) -> None: ...
-    @overload
-    def to_svg(self, path: None = None) -> str: ...
-    def to_svg(self, path: PathLike | None = None) -> str | None:
-        """Write an SVG picture, or return its text without a path.
-
-        The file appears complete or not at all.
-
-        Raises
-        ------
-        OSError
+    def to_svg(self) -> str:
+        """Return an SVG picture, in pixels: outer borders and holes in two colours.
 
         Examples
         --------
@@ -402,23 +370,34 @@ class Contours:
         >>> trazar.trace([[1, 1]]).to_svg().startswith("<svg")
         True
         """
-        return _text(self._single().write("svg", path))
+        return self._text("svg")
 
-    @overload
-    def to_geojson(self, path: PathLike) -> None: ...
-    @overload
-    def to_geojson(self, path: None = None) -> str: ...
-    def to_geojson(self, path: PathLike | None = None) -> str | None:
-        """Write a GeoJSON FeatureCollection of polygons, or return its text without a path.
+    def write_svg(self, path: PathLike) -> None:
+        """Write an SVG picture, that of :meth:`to_svg`. The file appears complete or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+
+        Raises
+        ------
+        OSError
+
+        Examples
+        --------
+        >>> import tempfile, trazar
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     trazar.trace([[1, 1]]).write_svg(f"{folder}/contours.svg")
+        """
+        self._on_host().write("svg", path)
+
+    def to_geojson(self) -> str:
+        """Return a GeoJSON FeatureCollection of polygons, one per outer border with its holes.
 
         Coordinates are pixels, x to the right and y down, as those of :attr:`points` and
         :meth:`polygons`. Exterior rings run as RFC 7946 has them: counter-clockwise where y points
         up. Trace with ``geometry="edges"`` for valid polygons; those of ``"centers"`` often are
         not.
-
-        Raises
-        ------
-        OSError
 
         Examples
         --------
@@ -427,14 +406,14 @@ class Contours:
         >>> json.loads(text)["features"][0]["geometry"]["type"]
         'Polygon'
         """
-        return _text(self._single().write("geojson", path))
+        return self._text("geojson")
 
-    @overload
-    def to_json(self, path: PathLike) -> None: ...
-    @overload
-    def to_json(self, path: None = None) -> str: ...
-    def to_json(self, path: PathLike | None = None) -> str | None:
-        """Write size, points and hierarchy as JSON, or return the text without a path.
+    def write_geojson(self, path: PathLike) -> None:
+        """Write the GeoJSON of :meth:`to_geojson`. The file appears complete or not at all.
+
+        Parameters
+        ----------
+        path : str or path
 
         Raises
         ------
@@ -442,70 +421,83 @@ class Contours:
 
         Examples
         --------
+        >>> import tempfile, trazar
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     trazar.trace([[1, 1]], geometry="edges").write_geojson(f"{folder}/a.geojson")
+        """
+        self._on_host().write("geojson", path)
+
+    def to_json(self) -> str:
+        """Return width, height, contours (lists of points) and hierarchy as JSON.
+
+        Examples
+        --------
         >>> import json, trazar
         >>> json.loads(trazar.trace([[1, 1]]).to_json())["contours"]
         [[[0, 0], [1, 0]]]
         """
-        return _text(self._single().write("json", path))
+        return self._text("json")
 
-    @overload
-    def to_gds(
-        self,
-        path: PathLike,
-        *,
-        pixel_size: int = ...,
-        database_unit: float = ...,
-        user_unit: float = ...,
-        layer: int = ...,
-        datatype: int = ...,
-        max_vertices: int = ...,
-        cell: str = ...,
-        library: str = ...,
-    ) -> None: ...
-    @overload
-    def to_gds(
-        self,
-        path: None = None,
-        *,
-        pixel_size: int = ...,
-        database_unit: float = ...,
-        user_unit: float = ...,
-        layer: int = ...,
-        datatype: int = ...,
-        max_vertices: int = ...,
-        cell: str = ...,
-        library: str = ...,
-    ) -> bytes: ...
-    def to_gds(
-        self,
-        path: PathLike | None = None,
-        *,
-        pixel_size: int = 1,
-        database_unit: float = 1e-9,
-        user_unit: float = 1e-6,
-        layer: int = 1,
-        datatype: int = 0,
-        max_vertices: int = 4094,
-        cell: str = "TOP",
-        library: str = "TRAZAR",
-    ) -> bytes | None:
-        """Write a GDSII layout of contours along edges, or return its bytes without a path.
+    def write_json(self, path: PathLike) -> None:
+        """Write the JSON of :meth:`to_json`. The file appears complete or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+
+        Raises
+        ------
+        OSError
+
+        Examples
+        --------
+        >>> import tempfile, trazar
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     trazar.trace([[1, 1]]).write_json(f"{folder}/contours.json")
+        """
+        self._on_host().write("json", path)
+
+    def to_gds(self, **options: Unpack[GdsOptions]) -> bytes:
+        """Return a GDSII layout: the bytes that :meth:`write_gds` writes.
+
+        Parameters
+        ----------
+        **options
+            As for :meth:`write_gds`.
+
+        Raises
+        ------
+        InputError
+            As :meth:`write_gds`.
+
+        Examples
+        --------
+        >>> import trazar
+        >>> contours = trazar.trace([[1, 1]], geometry="edges")
+        >>> contours.to_gds(pixel_size=5)[:4].hex()
+        '00060002'
+        """
+        return self._on_host().write_gds(None, **options) or b""
+
+    def write_gds(self, path: PathLike, **options: Unpack[GdsOptions]) -> None:
+        """Write a GDSII layout of contours along edges. The file appears complete or not at all.
 
         One boundary per outer border, y up, with its holes joined to it by cut lines.
 
         Parameters
         ----------
-        path : path, optional
+        path : str or path
         pixel_size : int
-            The side of a pixel in database units.
+            The side of a pixel in database units, by default 1.
         database_unit, user_unit : float
-            In metres.
+            In metres, by default 1e-9 and 1e-6.
         layer, datatype : int
-            0 to 32767.
+            0 to 32767, by default 1 and 0.
         max_vertices : int
-            Boundaries of more are divided, exactly; 4 to 8190. Older programs take 4094.
+            Boundaries of more are divided, exactly; 4 to 8190, by default 4094, the most that older
+            programs take.
         cell, library : str
-            The names of the only cell and of the library.
+            The names of the only cell and of the library, by default "TOP" and "TRAZAR".
 
         Raises
         ------
@@ -516,22 +508,15 @@ class Contours:
 
         Examples
         --------
-        >>> import trazar
+        >>> import tempfile, trazar
         >>> contours = trazar.trace([[1, 1]], geometry="edges")
-        >>> contours.to_gds(pixel_size=5)[:4].hex()
-        '00060002'
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     contours.write_gds(f"{folder}/layout.gds", pixel_size=5)
         """
-        return self._single().write_gds(
-            path,
-            pixel_size,
-            database_unit,
-            user_unit,
-            layer,
-            datatype,
-            max_vertices,
-            cell,
-            library,
-        )
+        self._on_host().write_gds(path, **options)
+
+    def _text(self, format: str) -> str:
+        return (self._on_host().write(format, None) or b"").decode()
 
 
 #: A notebook shows contours of up to this many points as a picture, of some 10 bytes each.
@@ -540,7 +525,3 @@ _MOST_SHOWN = 100_000
 
 def _counted(count: int, name: str) -> str:
     return f"{count} {name}" if count == 1 else f"{count} {name}s"
-
-
-def _text(written: bytes | None) -> str | None:
-    return None if written is None else written.decode()

@@ -205,11 +205,13 @@ def route(
         or one of paths with the fewest edges, whatever they cost, found by breadth-first search on
         the processor.
     turn_cost : int
-        The cost of each cell at which a tree turns or branches, on grids of one layer.
+        The cost of each cell at which a tree turns or branches, on grids of one layer; in the unit
+        of the weights.
     algorithm : str, optional
         "dijkstra", "sweep" or "sweep-parallel" on the processor,
         "fields", "tiles", "divide-conquer", "prefix" or "prefix-fused" on a GPU.
     device : {"auto", "cpu", "cuda", "emulator"}
+        As for :func:`find_contours`.
 
     Returns
     -------
@@ -221,6 +223,12 @@ def route(
     InputError
         For pins that are not on the grid, and values that an argument does not take.
     OutOfMemoryError, DeviceError
+
+    Notes
+    -----
+    The tree of two pins is optimal; that of more costs at most twice the optimum. On one core, 16
+    pins on 4096² cells take 0.8 s and 700 pins on 1024² cells 64 ms; on an H200 19 and 6 ms, with
+    the copy of the grid, of 8 bytes per cell, or 12 on several layers.
 
     Examples
     --------
@@ -271,8 +279,9 @@ def distances(
     sources : array of shape (n, 2), or (n, 3) on grids of several layers
         Cells (row, column) or (layer, row, column); or one such cell.
     algorithm : {"dijkstra", "sweep", "sweep-parallel", "tiles"}, optional
-        The last one on a GPU, the others on the processor.
+        The last one on a GPU, the others on the processor. The result does not depend on it.
     device : {"auto", "cpu", "cuda", "emulator"}
+        As for :func:`find_contours`.
 
     Returns
     -------
@@ -284,6 +293,10 @@ def distances(
     InputError
         For cells that are not on the grid, and values that an argument does not take.
     OutOfMemoryError, DeviceError
+
+    Notes
+    -----
+    One search from all sources together; the result takes 8 bytes per cell.
 
     Examples
     --------

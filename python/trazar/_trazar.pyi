@@ -23,6 +23,7 @@ __all__ = [
     "Mask",
     "Measures",
     "__version__",
+    "checked_offset",
     "command",
     "cost_distance",
     "device_find_contours",
@@ -58,31 +59,35 @@ __all__ = [
 
 __version__: str
 
+def checked_offset(offset: Any, width: int, height: int) -> tuple[int, int]: ...
 def command(args: Sequence[str]) -> int: ...
 def is_on_gpu(array: Any) -> bool: ...
 def info() -> dict[str, Any]: ...
 def find_contours(
-    image: Any,
+    images: Any,
+    batch: bool,
     mode: int,
     method: int,
     offset: Any,
     threshold: float | None,
     device: str,
-) -> _Found | list[_Found]: ...
+) -> list[_Found]: ...
 def device_find_contours(
-    image: Any, mode: int, method: int, offset: Any, threshold: float | None
-) -> _Found: ...
+    images: Any, batch: bool, mode: int, method: int, offset: Any, threshold: float | None
+) -> list[_Found]: ...
 def trace(
-    image: Any,
+    images: Any,
+    batch: bool,
     retrieval: str,
     approximation: str,
     geometry: str,
     algorithm: str | None,
     threshold: float | None,
     device: str,
-) -> HostContours | list[HostContours]: ...
+) -> list[HostContours]: ...
 def device_trace(
-    image: Any,
+    images: Any,
+    batch: bool,
     retrieval: str,
     approximation: str,
     geometry: str,
@@ -90,21 +95,24 @@ def device_trace(
     threshold: float | None,
 ) -> DeviceContours: ...
 def label(
-    image: Any,
+    images: Any,
+    batch: bool,
     connectivity: int,
     algorithm: str | None,
     statistics: bool,
     threshold: float | None,
     device: str,
     output: NDArray[np.int32] | None = None,
-) -> tuple[NDArray[np.int32], Any, dict[str, NDArray[Any]] | None]: ...
+) -> tuple[NDArray[np.int32] | None, list[int], dict[str, NDArray[Any]] | None]: ...
 def device_label(
-    image: Any,
+    images: Any,
+    batch: bool,
     connectivity: int,
     algorithm: str | None,
     statistics: bool,
     threshold: float | None,
-) -> tuple[Any, Any, dict[str, NDArray[Any]] | None]: ...
+    output: Any = None,
+) -> tuple[DeviceArray | None, list[int], dict[str, NDArray[Any]] | None]: ...
 def pack(image: Any, threshold: float | None) -> Mask: ...
 def device_pack(image: Any) -> Mask: ...
 def device_label_band(
@@ -278,14 +286,15 @@ class HostContours:
     def write_gds(
         self,
         path: _Path | None,
-        pixel_size: int,
-        database_unit: float,
-        user_unit: float,
-        layer: int,
-        datatype: int,
-        max_vertices: int,
-        cell: str,
-        library: str,
+        *,
+        pixel_size: int = 1,
+        database_unit: float = 1e-9,
+        user_unit: float = 1e-6,
+        layer: int = 1,
+        datatype: int = 0,
+        max_vertices: int = 4094,
+        cell: str = "TOP",
+        library: str = "TRAZAR",
     ) -> bytes | None: ...
 
 @final

@@ -13,6 +13,7 @@
 //! | [`hierarchy`] | parents, the order of the result, its hierarchy |
 //! | [`regions`] | the order of the borders of regions |
 //! | [`teh_chin`] | dominant points of contours that have every point |
+//! | [`translate`] | an offset added to all points |
 
 pub mod borders;
 pub mod components;
@@ -26,6 +27,7 @@ pub mod pixels;
 pub mod regions;
 pub mod teh_chin;
 pub mod tiles;
+pub mod translate;
 
 /// Threads per block of all kernels here, except those that follow borders in rectangles.
 pub const BLOCK: u32 = 256;

@@ -114,18 +114,6 @@ impl DeviceArray {
         }
     }
 
-    /// The same elements in another shape.
-    pub(crate) fn reshaped(&self, shape: Vec<usize>) -> Self {
-        assert_eq!(shape.iter().product::<usize>(), self.elements());
-        Self {
-            address: self.address,
-            kind: self.kind,
-            shape,
-            stream: self.stream.clone(),
-            memory: Arc::clone(&self.memory),
-        }
-    }
-
     fn elements(&self) -> usize {
         self.shape.iter().product()
     }

@@ -27,6 +27,21 @@ impl Traced {
             Self::Batch(batch) => batch.contours(),
         }
     }
+
+    fn into_contours(self) -> LibraryContours<Queue> {
+        match self {
+            Self::Image(contours) => contours,
+            Self::Batch(batch) => batch.into_contours(),
+        }
+    }
+
+    /// The number of contours before each image, and that of all.
+    fn image_offsets(&self) -> Vec<u32> {
+        match self {
+            Self::Image(contours) => vec![0, contours.len() as u32],
+            Self::Batch(batch) => batch.image_offsets().to_vec(),
+        }
+    }
 }
 
 /// Contours in a GPU's memory.
@@ -35,14 +50,8 @@ pub(crate) struct DeviceContours {
     traced: Arc<Traced>,
 }
 
-/// Traces `array` on the current stream of its library.
-fn traced<'py>(
-    array: &Bound<'py, PyAny>,
-    threshold: Option<&Bound<'py, PyAny>>,
-    options: &TraceOptions,
-) -> PyResult<Traced> {
-    let py = array.py();
-    let input = Input::new(array, threshold)?;
+/// Traces the images of `input`.
+fn traced(py: Python<'_>, input: Input<'_>, options: &TraceOptions) -> PyResult<Traced> {
     let traced = {
         let tracer = &input.place.tracer;
         let image = |image: trazar::Result<_>| -> trazar::Result<Traced> {
@@ -85,7 +94,8 @@ fn check_batch(options: &TraceOptions) -> PyResult<()> {
 /// [`trace`](crate::contours::trace) of an array in a GPU's memory.
 #[pyfunction]
 pub(crate) fn device_trace<'py>(
-    image: &Bound<'py, PyAny>,
+    images: &Bound<'py, PyAny>,
+    batch: bool,
     retrieval: Name,
     approximation: Name,
     geometry: Name,
@@ -93,45 +103,55 @@ pub(crate) fn device_trace<'py>(
     threshold: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<DeviceContours> {
     let options = named_options(&retrieval, &approximation, &geometry, algorithm.as_ref())?;
-    let traced = Arc::new(traced(image, threshold, &options)?);
+    let input = Input::new(images, threshold, batch)?;
+    let traced = Arc::new(traced(images.py(), input, &options)?);
     Ok(DeviceContours { traced })
 }
 
-/// `cv2.findContours` of an array in a GPU's memory, to arrays there. Waits for the numbers of
-/// points.
+/// `cv2.findContours` of each image of an array in a GPU's memory, to arrays there. Waits for the
+/// numbers of points.
 #[pyfunction]
 pub(crate) fn device_find_contours<'py>(
-    image: &Bound<'py, PyAny>,
+    images: &Bound<'py, PyAny>,
+    batch: bool,
     mode: Integer,
     method: Integer,
     offset: Offset,
     threshold: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyTuple>> {
-    let py = image.py();
-    if offset != (Offset { x: 0, y: 0 }) {
-        return Err(errors::input("offset= is for images on the host"));
-    }
-    let traced = Arc::new(traced(image, threshold, &opencv_options(&mode, &method)?)?);
-    let found = DeviceContours {
-        traced: Arc::clone(&traced),
-    };
-    let offsets = py.detach(|| traced.contours().offsets().to_vec());
-    let offsets = offsets.map_err(|error| errors::from_library(error.into()))?;
-    let points = found.points();
-    let contours = offsets.windows(2).map(|range| {
-        let [begin, end] = [range[0] as usize, range[1] as usize];
-        points.rows(begin, end, vec![end - begin, 1, 2])
+) -> PyResult<Bound<'py, PyList>> {
+    let py = images.py();
+    let options = opencv_options(&mode, &method)?;
+    let input = Input::new(images, threshold, batch)?;
+    offset.check_fits(input.width, input.height)?;
+    let tracer = input.place.tracer.clone();
+    let traced = traced(py, input, &options)?;
+    let image_offsets = traced.image_offsets();
+    let found = traced.into_contours();
+    let (count, point_count) = (found.len(), found.point_count());
+    let mut buffers = found.into_buffers();
+    let offsets = py.detach(|| {
+        tracer.translate_points(&mut buffers.points, offset.vector())?;
+        Ok::<_, trazar::Error>(buffers.offsets.to_vec()?)
     });
-    let contours: Vec<_> = contours
-        .map(|view| Bound::new(py, view))
-        .collect::<PyResult<_>>()?;
-    let count = contours.len();
-    let contours = PyTuple::new(py, contours)?;
-    let hierarchy = match count {
-        0 => py.None().into_bound(py),
-        _ => Bound::new(py, found.hierarchy().reshaped(vec![1, count, 4]))?.into_any(),
-    };
-    (contours, hierarchy).into_pyobject(py)
+    let offsets = offsets.map_err(errors::from_library)?;
+    let points = DeviceArray::owning(buffers.points, Kind::Int32, vec![point_count, 2]);
+    let hierarchy = DeviceArray::owning(buffers.hierarchy, Kind::Int32, vec![count, 4]);
+    let found = PyList::empty(py);
+    for range in image_offsets.windows(2) {
+        let [begin, end] = [range[0] as usize, range[1] as usize];
+        let contours = offsets[begin..=end].windows(2).map(|range| {
+            let [begin, end] = [range[0] as usize, range[1] as usize];
+            Bound::new(py, points.rows(begin, end, vec![end - begin, 1, 2]))
+        });
+        let contours = PyTuple::new(py, contours.collect::<PyResult<Vec<_>>>()?)?;
+        let count = end - begin;
+        let hierarchy = match count {
+            0 => None,
+            _ => Some(hierarchy.rows(begin, end, vec![1, count, 4])),
+        };
+        found.append((contours, hierarchy))?;
+    }
+    Ok(found)
 }
 
 #[pymethods]
@@ -163,10 +183,7 @@ impl DeviceContours {
     /// The number of contours before each image, and that of all.
     #[getter]
     fn image_offsets(&self) -> Vec<u32> {
-        match &*self.traced {
-            Traced::Image(contours) => vec![0, contours.len() as u32],
-            Traced::Batch(batch) => batch.image_offsets().to_vec(),
-        }
+        self.traced.image_offsets()
     }
 
     fn __len__(&self) -> usize {

@@ -15,6 +15,7 @@ use super::array::{UNVERSIONED, VERSIONED, tensor_error};
 use super::place::{LEGACY, Library, OpenStream, place};
 use crate::arguments::Threshold;
 use crate::errors;
+use crate::image::check_batch;
 
 /// One image, or consecutive images of one size, with one byte per pixel.
 pub(crate) struct Input<'py> {
@@ -42,20 +43,21 @@ enum KeptInput<'py> {
 }
 
 /// The memory layout of an array.
-struct Layout {
-    address: u64,
-    shape: Vec<usize>,
+pub(super) struct Layout {
+    pub(super) address: u64,
+    pub(super) shape: Vec<usize>,
     /// In bytes; `None` means contiguous, in C order.
-    strides: Option<Vec<isize>>,
+    pub(super) strides: Option<Vec<isize>>,
 }
 
 impl<'py> Input<'py> {
-    /// An array of shape (H, W) or (N, H, W) in a GPU's memory. Foreground is `value > threshold`,
-    /// or without a threshold every value other than 0. Elements other than bytes are compared by
-    /// the array's own library, into a mask that is used instead of the array.
+    /// An array of shape (H, W), or with `batch` (N, H, W), in a GPU's memory. Foreground is what is
+    /// greater than `threshold`, or without one every value other than 0. Elements other than bytes
+    /// are compared by the array's own library, into a mask that is used instead of the array.
     pub(crate) fn new(
         array: &Bound<'py, PyAny>,
         threshold: Option<&Bound<'py, PyAny>>,
+        batch: bool,
     ) -> PyResult<Self> {
         let py = array.py();
         if let Some(threshold) = threshold {
@@ -85,13 +87,14 @@ impl<'py> Input<'py> {
         let Some((images, height, width, pitch)) = rows(&layout) else {
             return Err(refused(&layout));
         };
+        check_batch(layout.shape.len() == 3, batch)?;
         let side = |side: usize| u32::try_from(side).unwrap_or(u32::MAX);
         let input = Self {
             py,
             place,
             width: side(width),
             height: side(height),
-            images: (layout.shape.len() == 3).then(|| side(images)),
+            images: batch.then(|| side(images)),
             address: layout.address,
             pitch,
             threshold,
@@ -161,6 +164,11 @@ impl<'py> Input<'py> {
     /// The largest value that is background.
     pub(crate) fn threshold(&self) -> u8 {
         self.threshold
+    }
+
+    /// The array's library.
+    pub(super) fn library(&self) -> Library {
+        self.library
     }
 
     /// The images, packed.
@@ -259,7 +267,7 @@ fn as_bytes<'py>(
 }
 
 /// The index of the array's device; 0 if the array does not say.
-fn device_index(array: &Bound<'_, PyAny>, library: Library) -> PyResult<u32> {
+pub(super) fn device_index(array: &Bound<'_, PyAny>, library: Library) -> PyResult<u32> {
     let py = array.py();
     if library == Library::Torch {
         return array.call_method0(intern!(py, "get_device"))?.extract();
@@ -286,8 +294,28 @@ fn layout(array: &Bound<'_, PyAny>, library: Library, stream: &Stream) -> PyResu
     })
 }
 
-/// The entries of `__cuda_array_interface__`. `stream` waits for the stream named there.
+/// The layout of an array of bytes by its `__cuda_array_interface__`. `stream` waits for the stream
+/// named there.
 fn from_interface(array: &Bound<'_, PyAny>, stream: &Stream) -> PyResult<Layout> {
+    let interface = interface(array, stream)?;
+    let typestr = interface.typestr;
+    if !matches!(typestr.as_str(), "|u1" | "|b1") {
+        return Err(errors::input(format!(
+            "an array of {typestr} on a GPU is no image: compare it there, to booleans"
+        )));
+    }
+    Ok(interface.layout)
+}
+
+/// What `__cuda_array_interface__` says.
+pub(super) struct Interface {
+    pub(super) typestr: String,
+    pub(super) is_read_only: bool,
+    pub(super) layout: Layout,
+}
+
+/// The entries of `__cuda_array_interface__`. `stream` waits for the stream named there.
+pub(super) fn interface(array: &Bound<'_, PyAny>, stream: &Stream) -> PyResult<Interface> {
     let py = array.py();
     let interface = array.getattr(intern!(py, "__cuda_array_interface__"))?;
     let interface = interface.cast::<PyDict>()?;
@@ -301,12 +329,6 @@ fn from_interface(array: &Bound<'_, PyAny>, stream: &Stream) -> PyResult<Layout>
             ))
         })
     };
-    let typestr: String = needed("typestr")?.extract()?;
-    if !matches!(typestr.as_str(), "|u1" | "|b1") {
-        return Err(errors::input(format!(
-            "an array of {typestr} on a GPU is no image: compare it there, to booleans"
-        )));
-    }
     if entry("mask")?.is_some() {
         return Err(errors::input(
             "a masked array has pixels that are neither foreground nor background: fill them",
@@ -320,13 +342,17 @@ fn from_interface(array: &Bound<'_, PyAny>, stream: &Stream) -> PyResult<Layout>
             .and_then(|producer| stream.wait_for(&producer))
             .map_err(|error| errors::from_library(error.into()))?;
     }
-    let (address, _): (u64, bool) = needed("data")?.extract()?;
-    Ok(Layout {
-        address,
-        shape: needed("shape")?.extract()?,
-        strides: entry("strides")?
-            .map(|strides| strides.extract())
-            .transpose()?,
+    let (address, is_read_only): (u64, bool) = needed("data")?.extract()?;
+    Ok(Interface {
+        typestr: needed("typestr")?.extract()?,
+        is_read_only,
+        layout: Layout {
+            address,
+            shape: needed("shape")?.extract()?,
+            strides: entry("strides")?
+                .map(|strides| strides.extract())
+                .transpose()?,
+        },
     })
 }
 

@@ -3,55 +3,84 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use trazar::cuda::{DeviceBuffer, Queue};
-use trazar::{Component, DeviceBytes, DeviceLabels};
+use trazar::{Component, DeviceBytes, DeviceImage, DeviceLabeler, DeviceLabels, LabelOptions};
 
 use super::array::{DeviceArray, Kind};
 use super::input::Input;
+use super::output;
 use crate::arguments::Name;
 use crate::errors;
-use crate::labels::{columns, options};
+use crate::labels::{checked, columns, options};
 
-/// The result of a call: labels, numbers of components, and the measures of each image.
-type Labelled = (DeviceBuffer<u32>, DeviceBuffer<u32>, Vec<Vec<Component>>);
+/// The result of a call: labels, unless an array was given for them; the number of components and
+/// the measures of each image.
+struct Labelled {
+    labels: Option<DeviceBuffer<u32>>,
+    counts: Vec<u32>,
+    measured: Vec<Vec<Component>>,
+}
 
-/// [`label`](crate::labels::label) of an array in a GPU's memory. Labels and counts stay there;
-/// measures are on the host, which waits for them.
+impl Labelled {
+    /// The labels of one image. Waits for the number of components.
+    fn one(found: DeviceLabels<Queue>) -> trazar::Result<Self> {
+        let counts = vec![found.count()?];
+        let measured = found.components().map(<[Component]>::to_vec);
+        Ok(Self {
+            labels: Some(found.into_labels()),
+            counts,
+            measured: measured.into_iter().collect(),
+        })
+    }
+}
+
+/// What Python gets: labels, counts, and columns of measures.
+type InPython<'py> = (Option<DeviceArray>, Vec<u32>, Option<Bound<'py, PyDict>>);
+
+/// [`label`](crate::labels::label) of an array in a GPU's memory, where the labels stay. Counts and
+/// measures are on the host, which waits for them. `None` stands for labels that were written to
+/// `output`.
 #[pyfunction]
+#[pyo3(signature = (
+    images, batch, connectivity, algorithm, statistics, threshold, output=None
+))]
 pub(crate) fn device_label<'py>(
-    image: &Bound<'py, PyAny>,
+    images: &Bound<'py, PyAny>,
+    batch: bool,
     connectivity: u32,
     algorithm: Option<Name>,
     statistics: bool,
     threshold: Option<&Bound<'py, PyAny>>,
-) -> PyResult<(DeviceArray, DeviceArray, Option<Bound<'py, PyDict>>)> {
-    let py = image.py();
+    output: Option<&Bound<'py, PyAny>>,
+) -> PyResult<InPython<'py>> {
+    let py = images.py();
     let options = options(connectivity, algorithm.as_ref(), statistics)?;
-    let input = Input::new(image, threshold)?;
+    let input = Input::new(images, threshold, batch)?;
     let (width, height) = (input.width as usize, input.height as usize);
     let labeler = &input.place.labeler;
-    let parts = |labels: DeviceLabels<Queue>| -> Labelled {
-        let components = labels.components().map(<[Component]>::to_vec);
-        let (labels, count) = labels.into_labels_and_count();
-        (labels, count, components.into_iter().collect())
-    };
-    let single = |packed: trazar::Result<_>| -> trazar::Result<Labelled> {
-        Ok(parts(labeler.label(&packed?, &options)?))
-    };
-    let labelled = match input.images {
-        None => match input.buffer().map_err(errors::from_library)? {
+    let output = output.map(|output| {
+        let shape = [height, width];
+        output::buffer(output, &input.place, input.library(), shape)
+    });
+    let output = output.transpose()?.flatten();
+    let labelled = match (input.images, output) {
+        (None, Some(output)) => {
+            let packed = input.pack();
+            py.detach(|| label_into(labeler, &packed?, &options, output))
+        }
+        (None, None) => match input.buffer().map_err(errors::from_library)? {
             Some(values) => {
                 let (width, height, threshold) = (input.width, input.height, input.threshold());
                 py.detach(|| {
                     let bytes = DeviceBytes::new(width, height, &values, threshold)?;
-                    Ok(parts(labeler.label_bytes(&bytes, &options)?.1))
+                    Labelled::one(labeler.label_bytes(&bytes, &options)?.1)
                 })
             }
             None => {
                 let packed = input.pack();
-                py.detach(|| single(packed))
+                py.detach(|| Labelled::one(labeler.label(&packed?, &options)?))
             }
         },
-        Some(images) => {
+        (Some(images), _) => {
             // All are packed first: `input` needs the GIL.
             let packed: Vec<_> = (0..images).map(|index| input.pack_one(index)).collect();
             let pixels = width * height;
@@ -61,32 +90,63 @@ pub(crate) fn device_label<'py>(
                 let mut counts = stream.alloc::<u32>(images as usize)?;
                 let mut measured = Vec::new();
                 for (index, packed) in packed.into_iter().enumerate() {
-                    let (labels, count, components) = single(packed)?;
+                    let found = labeler.label(&packed?, &options)?;
+                    measured.extend(found.components().map(<[Component]>::to_vec));
+                    let (labels, count) = found.into_labels_and_count();
                     all.copy_from(index * pixels, &labels, 0..pixels)?;
                     counts.copy_from(index, &count, 0..1)?;
-                    measured.extend(components);
                 }
-                Ok((all, counts, measured))
+                Ok(Labelled {
+                    labels: Some(all),
+                    // Waits once for all images.
+                    counts: counts.to_vec()?,
+                    measured,
+                })
             })
         }
     };
-    let images = input.images;
     // Before returning an error too: the queued work may still read the array.
     let finished = input.finish();
-    let (labels, counts, measured) = labelled.map_err(errors::from_library)?;
+    let Labelled {
+        labels,
+        counts,
+        measured,
+    } = labelled.map_err(errors::from_library)?;
     finished?;
-    let (shape, of_counts) = match images {
-        None => (vec![height, width], vec![]),
-        Some(images) => (vec![images as usize, height, width], vec![images as usize]),
-    };
+    for &count in &counts {
+        checked(count).map_err(errors::from_library)?;
+    }
     let columns = statistics.then(|| {
         let measured: Vec<&[Component]> = measured.iter().map(Vec::as_slice).collect();
-        columns(py, &measured, images.is_some())
+        columns(py, &measured, batch)
     });
-    let columns = columns.transpose()?;
-    Ok((
-        DeviceArray::owning(labels, Kind::Int32, shape),
-        DeviceArray::owning(counts, Kind::Int32, of_counts),
-        columns,
-    ))
+    let shape = match batch {
+        false => vec![height, width],
+        true => vec![counts.len(), height, width],
+    };
+    let labels = labels.map(|labels| DeviceArray::owning(labels, Kind::Int32, shape));
+    Ok((labels, counts, columns.transpose()?))
+}
+
+/// Labels an image into `output`: in place where kernels can write to it, else by a copy.
+fn label_into(
+    labeler: &DeviceLabeler<Queue>,
+    image: &DeviceImage<Queue>,
+    options: &LabelOptions,
+    mut output: DeviceBuffer<u32>,
+) -> trazar::Result<Labelled> {
+    // As aligned as a `Gpu`'s memory. Images of more pixels are labelled in bands.
+    let is_aligned = output.as_ptr().addr().is_multiple_of(256);
+    let pixels = u64::from(image.width()) * u64::from(image.height());
+    let found = if is_aligned && pixels < 1 << 31 {
+        Labelled::one(labeler.label_into(image, options, output)?)?
+    } else {
+        let found = labeler.label(image, options)?;
+        output.copy_from(0, found.labels(), 0..found.labels().len())?;
+        Labelled::one(found)?
+    };
+    Ok(Labelled {
+        labels: None,
+        ..found
+    })
 }

@@ -4,18 +4,20 @@
 //! |---|---|
 //! | `place.rs` | devices, the caller's current stream, and the kernels there |
 //! | `input.rs` | arrays of other libraries, used where they lie |
+//! | `output.rs` | such arrays as the destination of labels |
 //! | `array.rs` | results, for other libraries to use |
 //! | `contours.rs`, `labels.rs` | the jobs |
 //! | `parts.rs` | bands of an image, for `trazar.dask` |
 //!
 //! # Order of work
 //! All work is queued on the current stream of the array's library, and so is the freeing of
-//! results. The host waits only for sizes of results.
+//! results. The host waits only for sizes of results: numbers of components and of points.
 
 mod array;
 mod contours;
 mod input;
 mod labels;
+mod output;
 mod parts;
 mod place;
 

@@ -16,10 +16,7 @@ use crate::parts::{BandNumbers, Mask};
 /// [`pack`](crate::parts::pack) of an array in a GPU's memory. Waits for it.
 #[pyfunction]
 pub(crate) fn device_pack(image: &Bound<'_, PyAny>) -> PyResult<Mask> {
-    let input = Input::new(image, None)?;
-    if input.images.is_some() {
-        return Err(errors::input("an array of 3 dimensions: a band has 2"));
-    }
+    let input = Input::new(image, None, false)?;
     let packed = input.pack();
     let packed = image.py().detach(|| packed?.to_host());
     // Before returning an error too: the queued work may still read the array.

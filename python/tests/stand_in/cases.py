@@ -161,7 +161,7 @@ def test_labels_lie_on_the_device():
     assert labels.shape == (20, 48) and labels.dtype == np.int32 and labels.ndim == 2
     assert labels.size == 960 and labels.nbytes == 3840 and len(labels) == 20
     assert labels.device == "cuda:0"
-    assert count.shape == () and int(count) == 0 and not count and range(3)[count] == 0
+    assert type(count) is int and count == 0
     assert np.array_equal(labels.get(), np.zeros((20, 48), np.int32))
     assert labels[3].shape == (48,) and labels[-1].shape == (48,)
     with pytest.raises(IndexError):
@@ -181,13 +181,16 @@ def test_unknown_libraries_use_the_default_stream_and_are_waited_for():
     assert labels.stream == 1
 
 
-def test_torch_is_worked_on_in_its_current_stream_without_a_wait(torch):
-    labels, count = trazar.label(TorchArray(image(20, 48)))
+def test_torch_is_worked_on_in_its_current_stream(torch):
+    labels, _ = trazar.label(TorchArray(image(20, 48)))
     lines = log()
     assert launches(lines) and {line[1] for line in launches(lines)} == {str(0x7700)}
-    assert not any(line[0] in ("synchronize", "wait") for line in lines)
+    # The host waits once, for the count.
+    waits = [line for line in lines if line[0] in ("synchronize", "wait")]
+    assert waits == [["synchronize", str(0x7700)]]
+    assert lines.index(waits[0]) > lines.index(launches(lines)[-1])
     assert labels.stream == 0x7700
-    del labels, count
+    del labels
     gc.collect()
     lines = log()
     assert lines and all(line == ["free", str(0x7700)] for line in lines), lines
@@ -205,14 +208,14 @@ def test_the_streams_object_is_kept_as_long_as_results(torch):
 
     torch.stream = Stream(0x7A00)
     kept = weakref.ref(torch.stream)
-    labels, count = trazar.label(TorchArray(image(20, 48)))
+    labels, _ = trazar.label(TorchArray(image(20, 48)))
     # Others take its place in the cache of streams.
     for handle in range(0x8000, 0x8010):
         torch.stream = Stream(handle)
         trazar.label(TorchArray(image(20, 48)))
     gc.collect()
     assert kept() is not None
-    del labels, count
+    del labels
     gc.collect()
     # Python objects that were given up without the GIL are dropped at the next call.
     trazar.label(TorchArray(image(20, 48)))
@@ -269,16 +272,24 @@ def test_other_elements_are_compared_by_their_library(torch, dtype):
 
 
 def test_batches(torch):
+    log()
     labels, counts = trazar.label_batch(TorchArray(image(5, 20, 48)))
-    assert labels.shape == (5, 20, 48) and counts.shape == (5,)
-    contours = trazar.trace_batch(TorchArray(image(5, 20, 48)))
-    assert contours.image_offsets.tolist() == [0] * 6 and len(contours.images()) == 5
-    with pytest.raises(trazar.InputError, match="images\\(\\)"):
-        contours.to_svg()
-    with pytest.raises(trazar.InputError):
-        trazar.trace_batch(TorchArray(image(20, 48)))
-    with pytest.raises(trazar.InputError):
-        trazar.trace(TorchArray(image(5, 20, 48)))
+    assert labels.shape == (5, 20, 48) and counts == [0] * 5
+    assert {type(count) for count in counts} == {int}
+    # The host waits once for all counts.
+    assert [line for line in log() if line[0] == "synchronize"] == [["synchronize", str(0x7700)]]
+    batch = trazar.trace_batch(TorchArray(image(5, 20, 48)))
+    assert isinstance(batch, trazar.ContourBatch) and batch.device == "cuda:0"
+    assert batch.image_offsets.tolist() == [0] * 6 and len(batch) == len(list(batch)) == 5
+    assert isinstance(batch.points, trazar.DeviceArray) and batch.points.shape == (0, 2)
+    assert batch[4].device == "cpu" and batch.to_host().device == "cpu"
+    assert batch == trazar.trace_batch(np.zeros((5, 20, 48), np.uint8), device="cpu")
+    assert trazar.find_contours_batch(TorchArray(image(5, 20, 48))) == [((), None)] * 5
+    for job in (trazar.trace, trazar.label, trazar.label_stats, trazar.find_contours):
+        with pytest.raises(trazar.InputError, match="_batch takes N images"):
+            job(TorchArray(image(5, 20, 48)))
+        with pytest.raises(trazar.InputError, match="_batch takes N images"):
+            getattr(trazar, f"{job.__name__}_batch")(TorchArray(image(20, 48)))
     # Planes that do not follow each other.
     before = TorchArray.contiguous_calls
     trazar.label_batch(TorchArray(image(5, 20, 48)[:, :10]))
@@ -359,7 +370,7 @@ def taken(capsule) -> Tensor:
 
 
 def test_results_are_given_by_dlpack(torch):
-    labels, count = trazar.label(TorchArray(image(20, 48)))
+    labels, _ = trazar.label(TorchArray(image(20, 48)))
     before = driver.stand_in_allocated()
     assert labels.__dlpack_device__() == (2, 0)
     tensor = taken(labels.__dlpack__(stream=0x7700, max_version=(1, 0)))
@@ -368,12 +379,12 @@ def test_results_are_given_by_dlpack(torch):
     assert (tensor.code, tensor.bits, tensor.lanes) == (0, 32, 1)
     assert tuple(tensor.device) == (2, 0)
     log()
-    del labels, count
+    del labels
     gc.collect()
-    # The tensor keeps its array; the count is freed.
-    assert driver.stand_in_allocated() == before - 1
+    # The tensor keeps its array.
+    assert driver.stand_in_allocated() == before
     tensor.deleter(ctypes.addressof(tensor))
-    assert driver.stand_in_allocated() == before - 2
+    assert driver.stand_in_allocated() == before - 1
     # The consumer's stream was the producer's: nothing waited.
     assert all(line == ["free", str(0x7700)] for line in log())
 
@@ -464,12 +475,148 @@ def test_refused():
     for call in (
         lambda array: trazar.label(array, device="cpu"),
         lambda array: trazar.label(array, output=np.int64),
-        lambda array: trazar.find_contours(array, offset=(1, 1)),
+        lambda array: trazar.find_contours(array, offset=(2**31 - 20, 0)),
+        lambda array: trazar.find_contours(array, offset=(0.5, 0)),
         lambda array: trazar.find_contours_batch(array),
         lambda array: trazar.trace(array, algorithm="suzuki"),
     ):
         with pytest.raises(trazar.InputError):
             call(Array(image(20, 48)))
+
+
+class Type:
+    """An element type of PyTorch's."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __str__(self):
+        return f"torch.{self.name}"
+
+
+Type.__module__ = "torch"
+
+
+def torch_output(array, name=None):
+    """A tensor of this array, which counts copies to it."""
+    output = TorchArray(array)
+    output.dtype = Type(name or array.dtype.name)
+    output.copies = []
+    output.copy_ = output.copies.append
+    return output
+
+
+def test_labels_are_written_to_the_callers_array(torch):
+    array = TorchArray(image(20, 48))
+    for dtype in (np.int32, np.uint32):
+        given = image(20, 48, dtype=dtype)
+        output = torch_output(given)
+        before = driver.stand_in_allocated()
+        log()
+        assert trazar.label(array, output=output) == 0
+        # By the kernels, to this memory: nothing was copied, nothing is left.
+        lines = log()
+        assert launches(lines) and not any(line[0] == "copy" for line in lines)
+        assert driver.stand_in_allocated() == before and output.copies == []
+    # Memory that kernels can't write to: a row further on, of 192 bytes.
+    given = image(21, 48, dtype=np.int32)
+    given[:] = 7
+    assert trazar.label(array, None, torch_output(given[1:])) == 0
+    assert [line for line in log() if line[0] == "copy"] == [["copy", str(0x7700)]]
+    # The stand-in's kernels do nothing, and its new memory is 0.
+    assert (given[0] == 7).all() and (given[1:] == 0).all()
+
+
+def test_other_arrays_are_copied_to_by_their_library(torch, monkeypatch):
+    sys.modules["torch"].from_dlpack = lambda labels: labels
+    array = TorchArray(image(20, 48))
+    for given, name in (
+        (image(20, 48, dtype=np.int64), None),
+        (image(20, 48, dtype=np.float32), None),
+        (image(48, 20, dtype=np.int32).T, None),
+        (image(20, 96, dtype=np.int32)[:, ::2], None),
+        (image(20, 48, dtype=bool), "bool"),
+    ):
+        output = torch_output(given, name)
+        assert trazar.label(array, output=output) == 0
+        [labels] = output.copies
+        assert isinstance(labels, trazar.DeviceArray) and labels.shape == (20, 48)
+    # An axis of one element may have any stride.
+    output = torch_output(image(20, 96, dtype=np.int32)[3:4, 5:53])
+    assert trazar.label(TorchArray(image(1, 48)), output=output) == 0 and not output.copies
+
+
+def test_arrays_of_cupy_are_copied_to_on_their_device(cupy):
+    class Output(CupyArray):
+        entered = 0
+        copied = None
+
+        @property
+        def device(self):
+            return self
+
+        def __enter__(self):
+            self.entered += 1
+
+        def __exit__(self, *_):
+            self.entered -= 1
+
+        def __setitem__(self, key, value):
+            assert key is ... and self.entered == 1
+            self.copied = value
+
+    Output.__module__ = "cupy"
+    output = Output(image(20, 48, dtype=np.int16))
+    assert trazar.label(CupyArray(image(20, 48)), output=output) == 0
+    assert isinstance(output.copied, trazar.DeviceArray) and output.entered == 0
+    assert trazar.label(CupyArray(image(20, 48)), output=Output(image(20, 48, dtype="i4"))) == 0
+
+
+def test_an_output_of_another_library_is_waited_for(torch):
+    log()
+    assert trazar.label(TorchArray(image(20, 48)), output=Array(image(20, 48, dtype=np.int32))) == 0
+    lines = log()
+    record = next(line for line in lines if line[0] == "record")
+    # The default stream, which an unknown library works on; and a stream that an array names.
+    assert record[1] == "1" and lines.index(record) < lines.index(launches(lines)[0])
+    assert ["wait", str(0x7700), record[2]] in lines
+    output = Array(image(20, 48, dtype=np.uint32), stream=0x9900)
+    trazar.label(TorchArray(image(20, 48)), output=output)
+    assert any(line[:2] == ["record", str(0x9900)] for line in log())
+    # A result is an array to write to as any other.
+    labels, _ = trazar.label(Array(image(20, 48)))
+    assert trazar.label(Array(image(20, 48)), output=labels) == 0
+
+
+def test_outputs_that_are_refused(torch):
+    array, host = TorchArray(image(20, 48)), np.zeros((20, 48), np.uint8)
+    read_only = Array(image(20, 48, dtype=np.int32))
+    read_only.array.flags.writeable = False
+    elsewhere = torch_output(image(20, 48, dtype=np.int32))
+    elsewhere.get_device = lambda: 1
+    on_gpu = torch_output(image(20, 48, dtype=np.int32))
+    log()
+    for given, output, text in (
+        (array, np.int64, "output=int64: of an image on a GPU, labels are int32"),
+        (array, "u4", "output=uint32: of an image on a GPU, labels are int32"),
+        (array, np.zeros((20, 48), np.int32), "output is in the host's memory"),
+        (array, elsewhere, "output is on cuda:1, and the image on cuda:0"),
+        (array, torch_output(image(20, 47, dtype=np.int32)), r"of shape \(20, 47\): .*\(20, 48\)"),
+        (array, torch_output(image(20, 48, dtype=np.int32), "complex64"), "labels are integers"),
+        (array, torch_output(image(20, 48, dtype=np.int32), "bfloat16"), "it is an element type"),
+        (array, read_only, "read-only"),
+        (array, Array(image(20, 48, dtype=np.int64)), "of int32 or uint32, in C's order"),
+        (array, Array(image(48, 20, dtype=np.int32).T), "of int32 or uint32, in C's order"),
+        (array, "labels", "output='labels': it is an element type"),
+        (host, on_gpu, "output is no array of NumPy's"),
+    ):
+        with pytest.raises(trazar.InputError, match=text) as refused:
+            trazar.label(given, output=output)
+        assert "\n" not in str(refused.value)
+    # Before any work was queued.
+    assert not launches(log())
+    assert trazar.label(array, output=np.int32)[0].dtype == np.int32
+    assert trazar.label(array, output=Type("int32"))[1] == 0
 
 
 def test_no_memory_is_left_behind(torch):
@@ -480,7 +627,8 @@ def test_no_memory_is_left_behind(torch):
             trazar.label(array)
             trazar.label_batch(TorchArray(image(3, 20, 48)))
             trazar.trace(array)
-            trazar.find_contours(array)
+            trazar.find_contours(array, offset=(3, 4))
+            trazar.label(array, output=torch_output(image(20, 48, dtype=np.int32)))
             trazar.label(array)[0].__dlpack__()
         gc.collect()
 

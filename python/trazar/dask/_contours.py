@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 from uuid import uuid4
 
 import numpy as np
@@ -23,7 +23,9 @@ from trazar.dask._bands import Bands, device_of, in_bands
 from trazar.dask._dataset import Dataset
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from typing import Literal
+
+    from numpy.typing import ArrayLike, NDArray
 
     from trazar._arrays import Device
     from trazar._tracing import Approximation, Geometry, Retrieval
@@ -131,6 +133,24 @@ class LazyContours(DaskMethodsMixin):  # type: ignore[misc]
         """
         return self._then("trazar-contours", _contours)
 
+    @overload
+    def to_geojson_lines(
+        self,
+        folder: PathLike,
+        *,
+        npartitions: int | None = ...,
+        overwrite: bool = ...,
+        compute: Literal[True] = ...,
+    ) -> list[str]: ...
+    @overload
+    def to_geojson_lines(
+        self,
+        folder: PathLike,
+        *,
+        npartitions: int | None = ...,
+        overwrite: bool = ...,
+        compute: bool,
+    ) -> Any: ...
     def to_geojson_lines(
         self,
         folder: PathLike,
@@ -184,6 +204,24 @@ class LazyContours(DaskMethodsMixin):  # type: ignore[misc]
         """
         return self._write(folder, "geojsonl", _write_lines, npartitions, overwrite, compute)
 
+    @overload
+    def to_geoparquet(
+        self,
+        folder: PathLike,
+        *,
+        npartitions: int | None = ...,
+        overwrite: bool = ...,
+        compute: Literal[True] = ...,
+    ) -> list[str]: ...
+    @overload
+    def to_geoparquet(
+        self,
+        folder: PathLike,
+        *,
+        npartitions: int | None = ...,
+        overwrite: bool = ...,
+        compute: bool,
+    ) -> Any: ...
     def to_geoparquet(
         self,
         folder: PathLike,
@@ -332,7 +370,7 @@ def trace(
     """
     # Options that contradict each other are refused now.
     options = (retrieval, approximation, geometry)
-    _trazar.trace([[0]], *options, None, None, "cpu")
+    _trazar.trace([[0]], False, *options, None, None, "cpu")
     image = in_bands(array, threshold, rows)
     height, width = image.shape
     if 0 in image.shape:
@@ -369,7 +407,7 @@ def find_contours(
     mode: int = RETR_TREE,
     method: int = CHAIN_APPROX_SIMPLE,
     *,
-    offset: tuple[int, int] = (0, 0),
+    offset: ArrayLike = (0, 0),
     threshold: float | None = None,
     rows: int | str | None = "auto",
     device: Device = "auto",
@@ -417,8 +455,9 @@ def find_contours(
         rows=rows,
         device=device,
     )
-    x, y = offset
-    found = lazy._then("trazar-find-contours", _as_opencv, int(x), int(y))
+    height, width = lazy.shape
+    x, y = _trazar.checked_offset(offset, width, height)
+    found = lazy._then("trazar-find-contours", _as_opencv, x, y)
     return Delayed(found.key, found.dask, length=2)
 
 

@@ -53,8 +53,8 @@ def label(
         Booleans or real numbers, in chunks of any sizes.
     structure : array of shape (3, 3), optional
         What is connected: a cross for 4 neighbours, which is the default, or all ones for 8.
-    connectivity : {4, 8, 1, 2}, optional
-        In the place of ``structure``: the number of neighbours, or of steps along axes.
+    connectivity : {4, 8}, optional
+        The number of neighbours, instead of ``structure``.
     threshold : number, optional
         Foreground is ``array > threshold``; without it, what is not 0.
     dtype : {int32, int64}, optional

@@ -128,13 +128,71 @@ impl<G: Gpu> DeviceLabeler<G> {
         let Some(layout) = division.whole() else {
             return self.label_in_bands(image, options);
         };
+        let labels = self.gpu.alloc(elements(&(0..height), width).len())?;
+        self.label_whole(image, options, layout, labels)
+    }
+
+    /// As [`label`](Self::label), with the labels in `labels`: one element per pixel, which may
+    /// belong to another queue or to other code. The result has this buffer.
+    ///
+    /// ```
+    /// use trazar::emulator::Emulator;
+    /// use trazar::gpu::{Gpu, GpuBuffer};
+    /// use trazar::{BinaryImage, DeviceImage, DeviceLabeler, LabelOptions};
+    ///
+    /// let labeler = DeviceLabeler::on(Emulator::new(0));
+    /// let mut labels = labeler.gpu().alloc(4)?;
+    /// for art in ["##.#", ".##."] {
+    ///     let image = DeviceImage::upload(labeler.gpu(), &BinaryImage::from_art(art)?)?;
+    ///     let found = labeler.label_into(&image, &LabelOptions::default(), labels)?;
+    ///     labels = found.into_labels();
+    /// }
+    /// assert_eq!(labels.to_vec()?, [0, 1, 1, 0]);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`label`](Self::label);
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch);
+    /// [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for images that are divided into
+    /// bands.
+    pub fn label_into(
+        &self,
+        image: &DeviceImage<G>,
+        options: &LabelOptions,
+        labels: G::Buffer<u32>,
+    ) -> Result<DeviceLabels<G>> {
+        let (width, height) = (image.width(), image.height());
+        let division = Division::new(width, height, self.band_pixels)?;
+        options.algorithm_on(G::BACKEND).check_runs_on(G::BACKEND)?;
+        let (needed, given) = (elements(&(0..height), width).len(), labels.len());
+        if given != needed {
+            return Err(crate::Error::LengthMismatch { needed, given });
+        }
+        let layout = division.whole().ok_or(crate::Error::ImageTooLarge {
+            width: width.into(),
+            height: height.into(),
+            limit: "labels are written into a given array if 32 bits index the pixels",
+        })?;
+        self.label_whole(image, options, layout, labels)
+    }
+
+    /// Labels an image of one band.
+    fn label_whole(
+        &self,
+        image: &DeviceImage<G>,
+        options: &LabelOptions,
+        layout: TileLayout,
+        mut labels: G::Buffer<u32>,
+    ) -> Result<DeviceLabels<G>> {
         // If the image is dropped before the work is done, its memory is freed only afterwards.
         let words = self.gpu.using(image.words())?;
-        let mut labels = self.gpu.alloc(elements(&(0..height), width).len())?;
-        // SAFETY: the image is of the layout's size, and `gpu` has acquired it.
-        let total = unsafe { self.label_view(words.view(), labels.view_mut(), layout, options) }?;
+        let mut written = self.gpu.using(&mut labels)?;
+        // SAFETY: the image and the labels are of the layout's size, and `gpu` has acquired both.
+        let total = unsafe { self.label_view(words.view(), written.view_mut(), layout, options) }?;
+        written.finish()?;
         words.finish()?;
-        let labels = DeviceLabels::new((width, height), labels, total);
+        let labels = DeviceLabels::new((image.width(), image.height()), labels, total);
         self.with_statistics(image, labels, options)
     }
 

@@ -6,6 +6,7 @@
 //! | `hierarchy.rs` | order and hierarchy | `hierarchy` |
 //! | `regions.rs` | the regions of images of values | `fragments`, `regions` |
 //! | `teh_chin.rs` | the points that Teh and Chin's approximations keep | `teh_chin` |
+//! | `translate.rs` | an offset added to all points, on request | `translate` |
 //! | `contours.rs` | the result | |
 //! | `band.rs` | the borders of part of a larger image | `fragments` |
 //!
@@ -46,6 +47,7 @@ mod hierarchy;
 mod regions;
 mod teh_chin;
 mod tiles;
+mod translate;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
