@@ -8,7 +8,6 @@
 //! | [`contours`], [`labels`], [`routes`], [`tracers`] | options, and comparisons of results |
 //! | [`tilings`] | images of any size whose labels are known |
 //! | [`emulators`] | emulators, and random cases that run on them |
-//! | [`watched`] | an emulator that notes launches and refuses allocations |
 //! | [`kernels`] | what tests use of the kernels' crate |
 //! | [`optional`] | what not every machine has: a GPU, time, real images |
 
@@ -24,6 +23,5 @@ pub mod route_oracle;
 pub mod routes;
 pub mod tilings;
 pub mod tracers;
-pub mod watched;
 
 pub use trazar_test_seeds as seeds;
