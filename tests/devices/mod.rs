@@ -52,7 +52,11 @@ pub(crate) trait Device: Sized {
     }
 }
 
-/// How the emulator is set up for a case. A GPU has an order and resources of its own.
+/// How the emulator is set up for a case.
+#[allow(
+    dead_code,
+    reason = "read for the emulator alone: a GPU has an order and resources of its own"
+)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setup {
     pub(crate) order: u64,

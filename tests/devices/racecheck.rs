@@ -75,7 +75,7 @@ fn many_nets<D: Device>(device: &D, layers: u32) {
     let router = DeviceRouter::on(device.gpu(seed()));
     let (width, height) = (100, 70);
     let nets = PerDevice {
-        emulator: 4,
+        emulator: 2,
         gpu: 24,
     };
     let grid = random_grid(width, height, layers, Weights::Gaps, 31);

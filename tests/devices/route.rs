@@ -119,7 +119,7 @@ pub(crate) fn routes_on_small_grids<D: Device>(device: &D) {
 
 pub(crate) fn routes_on_random_grids<D: Device>(device: &D) {
     let (sizes, pins) = PerDevice {
-        emulator: (&[(1, 1, 1), (5, 4, 2)][..], &[0, 2][..]),
+        emulator: (&[(1, 1, 1), (4, 3, 2)][..], &[0, 2][..]),
         gpu: (
             &[
                 (1, 1, 1),
@@ -181,7 +181,7 @@ pub(crate) fn routes_on_resident_grids<D: Device>(device: &D) {
 /// A net in a window, beside one on the whole grid.
 pub(crate) fn routes_within_a_window<D: Device>(device: &D) {
     let ((width, height), pins, window, middle) = PerDevice {
-        emulator: ((18, 14), 3, [3, 2, 9, 8], (6, 5)),
+        emulator: ((12, 9), 2, [3, 2, 6, 5], (6, 5)),
         gpu: ((1000, 700), 16, [100, 50, 333, 444], (250, 300)),
     }
     .on::<D>();
@@ -203,7 +203,7 @@ pub(crate) fn routes_within_a_window<D: Device>(device: &D) {
 /// Two layers with preferred directions, with obstacles.
 pub(crate) fn routes_on_layers_with_directions<D: Device>(device: &D) {
     let ((width, height), step, pins) = PerDevice {
-        emulator: ((20, 16), 4, 4),
+        emulator: ((12, 10), 4, 2),
         gpu: ((500, 400), 20, 40),
     }
     .on::<D>();

@@ -111,7 +111,7 @@ pub(crate) fn routes_of_several_nets_in_one_launch<D: Device>(device: &D) {
 /// Nets in windows of many sizes.
 pub(crate) fn routes_of_many_nets_in_one_launch<D: Device>(device: &D) {
     let ((width, height), largest, nets) = PerDevice {
-        emulator: ((60, 40), 20, 6),
+        emulator: ((40, 30), 10, 3),
         gpu: ((1000, 700), 200, 50),
     }
     .on::<D>();
