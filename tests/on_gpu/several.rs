@@ -31,9 +31,21 @@ fn labels_on_several_opened_twice() {
             .unwrap()
             .generate(width, height, 3)
             .unwrap();
-        check_bands(&twice, &image, 1 << 30, u32::MAX);
-        check_bands(&Engine::cuda_all().unwrap(), &image, 1 << 30, u32::MAX);
-        check_bands(&Engine::cuda_device(0).unwrap(), &image, 1 << 30, u32::MAX);
+        check_bands(&twice, &image, 1 << 30, u32::MAX, &[false, true]);
+        check_bands(
+            &Engine::cuda_all().unwrap(),
+            &image,
+            1 << 30,
+            u32::MAX,
+            &[false, true],
+        );
+        check_bands(
+            &Engine::cuda_device(0).unwrap(),
+            &image,
+            1 << 30,
+            u32::MAX,
+            &[false, true],
+        );
     }
     // Each GPU holds its rows.
     let tiling = Tiling::new(5000, 6100);
@@ -67,7 +79,7 @@ fn an_engine_on_cuda() {
     };
     assert_eq!(engine.backend(), Backend::Cuda);
     let image = Pattern::Blobs.generate(700, 500, 3).unwrap();
-    check_bands(&engine, &image, 1 << 30, u32::MAX);
+    check_bands(&engine, &image, 1 << 30, u32::MAX, &[false, true]);
     let options = TraceOptions::default();
     let expected = Engine::cpu().trace(&image, &options).unwrap();
     assert!(engine.trace(&image, &options).unwrap() == expected);
