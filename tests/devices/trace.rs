@@ -156,8 +156,8 @@ pub(crate) fn contours_of_every_pattern_in_tiles<D: Device>(device: &D) {
     );
 }
 
-/// Every pattern at one awkward size, each time in its own order of threads: on the emulator in both
-/// geometries and approximations; on a GPU with every combination of options, and inverted too.
+/// Every pattern at one awkward size, each time in its own order of threads. The emulator takes both
+/// geometries and approximations, a GPU every combination of options, and inverted images too.
 pub(crate) fn contours_of_every_pattern<D: Device>(device: &D) {
     let some = GEOMETRIES.into_iter().flat_map(|geometry| {
         APPROXIMATIONS.map(|approximation| {

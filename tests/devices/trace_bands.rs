@@ -1,5 +1,5 @@
-//! Contours of images in bands: the CPU's of the whole image, whatever the bands are, whoever traces
-//! which of them, and on several devices at once.
+//! Contours of images in bands: the CPU's of the whole image, whatever the bands are, whoever
+//! traces them, and on several devices at once.
 
 use trazar::generate::{self, Pattern};
 use trazar::gpu::Gpu;

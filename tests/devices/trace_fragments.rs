@@ -314,8 +314,8 @@ pub(crate) fn partitioned_keys_of_three_digits<D: Device>(device: &D) {
     assert!(same.is_ok(), "{same:?}");
 }
 
-/// The last side before each dot is one that its border passes straight on: warps put these dots
-/// aside, several times as many as they have lanes.
+/// The last side before each dot is one where its border goes straight on. Warps defer such dots:
+/// here, several times as many as they have lanes.
 pub(crate) fn dots_beside_bars<D: Device>(device: &D) {
     let is_set = |x, y| x % 4 == 0 || x % 4 == 2 && y % 2 == 1;
     let image = BinaryImage::from_fn(390, 32, is_set).unwrap();
