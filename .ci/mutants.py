@@ -43,11 +43,8 @@ TESTS = [
     ["-p", "trazar", "--features", "image,cuda", "--lib", "--test", "formats", "--test", "errors",
      "--test", "out_of_memory", "--test", "cuda_stand_in"],
     ["-p", "trazar-cli", "--test", "command"],
-    ["-p", "trazar-suite", "--test", "emulator_label", "--test", "emulator_trace",
-     "--test", "emulator_primitives", "--test", "emulator_kernels",
-     "--test", "emulator_trace_fragments", "--test", "emulator_trace_bands",
-     "--test", "emulator_teh_chin", "--test", "emulator_route", "--test", "emulator_route_tiles",
-     "--test", "emulator_route_fields", "--test", "emulator_queues", "--test", "trace",
+    ["-p", "trazar-suite", "--test", "on_emulator", "--test", "emulator_primitives",
+     "--test", "emulator_kernels", "--test", "emulator_queues", "--test", "trace",
      "--test", "trace_fragments", "--test", "trace_components", "--test", "trace_tiles",
      "--test", "route"],
 ]

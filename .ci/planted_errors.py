@@ -541,13 +541,22 @@ def known_tests():
         source, binary = manifest.parent / "src", package_of(manifest.parent) + LIBRARY
         tests |= {f"{binary} {name}" for path in source.rglob("*.rs")
                   for name in unit_tests(path.relative_to(source), path.read_text())}
-    for path in [*ROOT.glob("tests/*.rs"), *ROOT.glob("*/tests/**/*.rs"),
+    for path in [*ROOT.glob("tests/**/*.rs"), *ROOT.glob("*/tests/**/*.rs"),
                  *ROOT.glob("*/*/tests/**/*.rs")]:
         below = path.relative_to(ROOT).with_suffix("").parts
         binary, *modules = below[below.index("tests") + 1:]
+        modules = [module for module in modules if module != "main"]
         for name in re.findall(r"#\[test\]\n(?:#\[.*\]\n)*fn (\w+)", path.read_text()):
             tests.add(f"{binary} {'::'.join([*modules, name])}")
-    return tests
+    return tests | {f"on_emulator {name}" for name in suite_tests()}
+
+
+def suite_tests():
+    """The cases of the devices' suite, as its table of contents has them."""
+    text = (ROOT / "tests/devices/mod.rs").read_text()
+    contents = text[text.index("@modules $device;"):text.index("(@modules $device:ty;")]
+    for module, cases in re.findall(r"(\w+) \{([\w\s]+)\}", contents):
+        yield from (f"{module}::{case}" for case in cases.split())
 
 
 def unit_tests(path, text):

@@ -261,16 +261,16 @@ fn block_of_grid() -> (u32, u32) {
     (row * x + thread::block_idx_x(), x * y * z)
 }
 
-/// `rounds` rounds, in each of which every thread tells a thread of another block its number and
-/// the round: `sums` has the sum of what each was told.
+/// In each of `rounds` rounds, every thread sends a value made of its number and the round to a
+/// thread of another block. `sums` gets the sum of the values that each thread received.
 ///
 /// # Safety
 ///
-/// `told` and `sums` have [`MEETING`] elements per block. Nothing else uses these and the barrier
-/// meanwhile.
+/// `received` and `sums` have [`MEETING`] elements per block. Nothing else uses these and the
+/// barrier meanwhile.
 #[kernel(block = MEETING, cooperative)]
 unsafe fn meet(
-    told: ViewMut<'_, u32>,
+    received: ViewMut<'_, u32>,
     sums: ViewMut<'_, u32>,
     barrier: GridBarrier<'_>,
     rounds: u32,
@@ -281,9 +281,9 @@ unsafe fn meet(
     let mut sum = 0;
     for round in 0..rounds {
         let other = (block + 1 + round) % blocks * MEETING + t;
-        told.st(other, (own + 1) * (round + 1));
+        received.st(other, (own + 1) * (round + 1));
         barrier.sync();
-        sum += told.ld(own);
+        sum += received.ld(own);
         barrier.sync();
     }
     sums.st(own, sum);
@@ -307,7 +307,7 @@ fn barriers_of_grids_of_any_dimensions() {
         ] {
             let blocks = grid.0 * grid.1 * grid.2;
             let threads = blocks * MEETING;
-            let mut told = emulator.alloc(threads as usize).unwrap();
+            let mut received = emulator.alloc(threads as usize).unwrap();
             let mut sums = emulator.alloc(threads as usize).unwrap();
             let barrier = GridBarrier {
                 counter: counter.view_mut(),
@@ -317,7 +317,7 @@ fn barriers_of_grids_of_any_dimensions() {
                 meet::launch(
                     &emulator,
                     grid,
-                    told.view_mut(),
+                    received.view_mut(),
                     sums.view_mut(),
                     barrier,
                     ROUNDS,
@@ -327,9 +327,9 @@ fn barriers_of_grids_of_any_dimensions() {
             let expected: Vec<u32> = (0..threads)
                 .map(|i| {
                     let (block, t) = (i / MEETING, i % MEETING);
-                    let teller = |round| (block + ROUNDS * blocks - 1 - round) % blocks;
-                    let told = |round| (teller(round) * MEETING + t + 1) * (round + 1);
-                    (0..ROUNDS).map(told).sum()
+                    let sender = |round| (block + ROUNDS * blocks - 1 - round) % blocks;
+                    let received = |round| (sender(round) * MEETING + t + 1) * (round + 1);
+                    (0..ROUNDS).map(received).sum()
                 })
                 .collect();
             let found = sums.to_vec().unwrap();

@@ -2,11 +2,14 @@
 
 use cuda_std::{Pod, View, ViewMut};
 
-use super::{FillValue, Gpu, GpuBuffer, KernelSpec};
+use super::{FillValue, Gpu, GpuBuffer, KernelSpec, sealed};
 use crate::backend::Backend;
 use crate::cuda::{CudaError, DeviceBuffer, Queue};
 use crate::error::Result;
 use crate::memory::advise_large_pages;
+
+impl sealed::Sealed for Queue {}
+impl<T: Pod> sealed::Sealed for DeviceBuffer<T> {}
 
 /// The kernels are the library's: [`Queue::new`] loads no others, and the caller of
 /// [`Queue::with_module`] vouches for them.

@@ -3,9 +3,12 @@
 use cuda_std::emulator::{Buffer, Emulator};
 use cuda_std::{Pod, View, ViewMut};
 
-use super::{FillValue, Gpu, GpuBuffer, KernelSpec};
+use super::{FillValue, Gpu, GpuBuffer, KernelSpec, sealed};
 use crate::backend::Backend;
 use crate::error::Result;
+
+impl sealed::Sealed for Emulator {}
+impl<T: Pod> sealed::Sealed for Buffer<T> {}
 
 /// A launch runs the whole grid before it returns, so nothing has to wait. But if a GPU would have
 /// to wait, a missing [`acquire`](Gpu::acquire) or [`release`](Gpu::release) is a fault.

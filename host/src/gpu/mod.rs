@@ -7,6 +7,8 @@
 //! | `cuda::Queue` (feature `cuda`) | a stream of an NVIDIA GPU, with the kernels |
 //! | [`Emulator`](crate::emulator::Emulator) | the same kernels on the processor, thread by thread, with every access checked |
 //!
+//! There are no others: [`Gpu`] and [`GpuBuffer`] are sealed, so that either may get new methods.
+//!
 //! [`DeviceLabeler`](crate::DeviceLabeler) labels on a [`Gpu`]; [`Scanner`] computes prefix sums.
 //!
 //! ```
@@ -30,6 +32,8 @@ mod in_use;
 mod list_ranking;
 mod on_gpu;
 mod scan;
+#[doc(hidden)]
+pub mod watched;
 mod workers;
 
 use std::ffi::c_void;
@@ -51,16 +55,25 @@ pub(crate) use scan::ScanBuffers;
 pub use scan::Scanner;
 pub(crate) use workers::Workers;
 
+mod sealed {
+    /// Devices and their buffers.
+    pub trait Sealed {}
+}
+
 /// Memory, and a queue of launches of the kernels in [`trazar_kernels`]. Clones share both.
 ///
 /// Copies and launches are done in the order of the calls. The calls may return before the work is
 /// done; a later call then returns the work's error.
 ///
+/// Implemented in this crate alone.
+///
 /// # Safety
 /// A buffer has the length that was asked for, and its views cover all of it. Its memory starts at
 /// a multiple of 256 bytes, does not move, and belongs to the buffer alone until the work queued
 /// before its drop is done.
-pub unsafe trait Gpu: Launcher<Error: Into<Error>> + Clone + fmt::Debug {
+pub unsafe trait Gpu:
+    sealed::Sealed + Launcher<Error: Into<Error>> + Clone + fmt::Debug
+{
     /// An array of elements in its memory. It may be sent between threads.
     type Buffer<T: Pod>: GpuBuffer<T> + Send;
 
@@ -162,8 +175,8 @@ impl<G: Gpu> Launcher for GpuLauncher<'_, G> {
     }
 }
 
-/// An array of elements in a [`Gpu`]'s memory.
-pub trait GpuBuffer<T: Pod>: fmt::Debug {
+/// An array of elements in a [`Gpu`]'s memory. Implemented in this crate alone.
+pub trait GpuBuffer<T: Pod>: sealed::Sealed + fmt::Debug {
     /// The number of elements.
     fn len(&self) -> usize;
 

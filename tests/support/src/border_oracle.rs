@@ -198,7 +198,7 @@ fn parts(width: i32, height: i32, belongs: impl Fn(i32, i32) -> bool) -> Vec<Vec
     parts
 }
 
-/// What is known of a ring of [`trazar::Geometry::Edges`].
+/// A ring of [`trazar::Geometry::Edges`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ring {
     /// Whether it is an outer border or a hole's.

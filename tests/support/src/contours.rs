@@ -22,7 +22,7 @@ pub const TEH_CHIN: [Approximation; 2] = [Approximation::TehChinL1, Approximatio
 /// All geometries.
 pub const GEOMETRIES: [Geometry; 2] = [Geometry::Centers, Geometry::Edges];
 
-/// The first difference between two results, in words.
+/// Describes the first difference between two results.
 pub fn difference(found: &Contours, expected: &Contours) -> Option<String> {
     let size = |contours: &Contours| (contours.len(), contours.points().len());
     if found.kinds() != expected.kinds() {

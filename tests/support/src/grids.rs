@@ -139,7 +139,7 @@ pub struct Recipe {
     pub pin_cells: u32,
     /// Whether nets may have windows.
     pub windows: bool,
-    /// The seed of all that the fields above leave open.
+    /// Seeds whatever the fields above leave open.
     pub seed: u64,
 }
 

@@ -7,7 +7,7 @@ pub const ALGORITHMS: [LabelAlgorithm; 2] = [LabelAlgorithm::Tiles, LabelAlgorit
 /// Both connectivities.
 pub const CONNECTIVITIES: [Connectivity; 2] = [Connectivity::Four, Connectivity::Eight];
 
-/// The first difference between two results, in words.
+/// Describes the first difference between two results.
 pub fn difference(found: &Labels, expected: &Labels) -> Option<String> {
     let size = |labels: &Labels| (labels.width(), labels.height());
     if size(found) != size(expected) {

@@ -9,7 +9,6 @@
 //! | [`tilings`] | images of any size whose labels are known |
 //! | [`values`] | random images of values, and their regions by flooding |
 //! | [`emulators`] | emulators, and random cases that run on them |
-//! | [`watched`] | an emulator that notes launches and refuses allocations |
 //! | [`kernels`] | what tests use of the kernels' crate |
 //! | [`optional`] | what not every machine has: a GPU, time, real images |
 
@@ -26,6 +25,5 @@ pub mod routes;
 pub mod tilings;
 pub mod tracers;
 pub mod values;
-pub mod watched;
 
 pub use trazar_test_seeds as seeds;

@@ -11,7 +11,7 @@ fn set(variable: &str) -> bool {
     std::env::var_os(variable).is_some_and(|value| value == "1")
 }
 
-/// What was opened on the GPU; `None`, with a line that says why, if there is no GPU.
+/// Unwraps `opened`. Without a GPU, prints why `test` is skipped, and returns `None`.
 ///
 /// # Panics
 /// There is none, and `TRAZAR_REQUIRE_GPU=1`.
@@ -27,7 +27,7 @@ pub fn on_gpu<T>(test: &str, opened: trazar::Result<T>) -> Option<T> {
         .ok()
 }
 
-/// Whether `TRAZAR_LARGE=1` asks for large inputs; if not, says that `test` is skipped.
+/// Whether `TRAZAR_LARGE=1` asks for large inputs. If not, prints that `test` is skipped.
 pub fn large(test: &str) -> bool {
     let large = set("TRAZAR_LARGE");
     if !large {
@@ -36,8 +36,7 @@ pub fn large(test: &str) -> bool {
     large
 }
 
-/// The folder `masks` in the folder that `TRAZAR_DATA` names; if it is not set, says that `test` is
-/// skipped.
+/// The folder `$TRAZAR_DATA/masks`. If the variable is not set, prints that `test` is skipped.
 pub fn masks(test: &str) -> Option<PathBuf> {
     let data = std::env::var_os("TRAZAR_DATA");
     if data.is_none() {

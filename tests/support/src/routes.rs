@@ -33,11 +33,11 @@ pub fn assert_same(engine: &Engine, case: &Case, algorithm: RouteAlgorithm) {
     }
 }
 
-/// The smallest cost of a path that routing in tiles refuses.
+/// Path costs from here on are refused by routing in tiles.
 const TOO_LARGE: u64 = 1 << 35;
 
-/// What is wrong with an algorithm's answer, in words. An algorithm must refuse a path that costs
-/// too much for it.
+/// Describes what is wrong with an algorithm's answer; `None` if it is right. An algorithm must
+/// refuse a path that costs too much for it.
 pub fn mistake(
     found: Result<Vec<Route>, Error>,
     expected: &[Route],
@@ -56,7 +56,7 @@ pub fn mistake(
     }
 }
 
-/// The first difference between two lists of routes, in words.
+/// Describes the first difference between two lists of routes.
 pub fn difference(found: &[Route], expected: &[Route]) -> Option<String> {
     if found.len() != expected.len() {
         return Some(format!("{} routes, not {}", found.len(), expected.len()));

@@ -13,7 +13,7 @@ pub const CELL: u32 = 64;
 /// The first and the last column and row of the ring in its cell.
 const RING: (u32, u32) = (8, 55);
 
-/// The place of the dot in its cell.
+/// The dot's position in its cell.
 const DOT: u32 = 32;
 
 /// The tiling of `width` by `height` pixels.
@@ -41,7 +41,7 @@ impl Tiling {
         Self { width, height }
     }
 
-    /// The number of whole cells per row, and the number of rows of them.
+    /// Whole cells per row and per column.
     fn cells(self) -> (u64, u64) {
         ((self.width / CELL).into(), (self.height / CELL).into())
     }
@@ -176,9 +176,8 @@ impl Tiling {
     }
 }
 
-/// Compares labels in a GPU's memory with those of `tiling`, as far as they can be copied to the
-/// host quickly: all rows that have the first pixels of components, and `read` gives the labels of
-/// a row.
+/// Compares labels in a GPU's memory with those of `tiling`, in the rows that hold the first pixels
+/// of components: all rows would take long to copy. `read` copies the labels of a row.
 ///
 /// # Panics
 /// A label is wrong.

@@ -1,4 +1,5 @@
-//! Accesses outside memory, and at addresses that are not aligned.
+//! Accesses outside memory or in another block's shared memory, and at addresses that are not
+//! aligned.
 
 use cuda_std::emulator::{Emulator, Event, Fault, Touch};
 use cuda_std::prelude::*;
@@ -788,6 +789,83 @@ fn negative_index_into_a_view_without_end() {
         // SAFETY: 32 elements each.
         unsafe { copy_from_before_or_zero::launch(gpu, 1, x.view(), out.view_mut())? };
         assert_eq!(out.to_vec()?[..4], [0, 0, 1, 1]);
+        Ok(())
+    });
+}
+
+/// Block 1 reads the shared memory of block 0, which has published its address.
+///
+/// # Safety
+///
+/// `address` has one element, which is 0, `out` one; the grid has two blocks.
+#[kernel(block = 1)]
+unsafe fn reads_another_blocks_tile(address: ViewMut<'_, u64>, out: ViewMut<'_, u32>) {
+    let tile = shared_array![u32; 8]; // @tile of block 0
+    if thread::block_idx_x() == 0 {
+        tile.st(3u32, 42);
+        let told = tile.as_ptr().expose_provenance() as u64;
+        address.st_release(0u32, told, Device);
+    } else {
+        let mut told = 0;
+        while told == 0 {
+            told = address.ld_acquire(0u32, Device);
+        }
+        let theirs = core::ptr::with_exposed_provenance_mut(told as usize);
+        // SAFETY: wrong, it is another block's memory: the emulator refuses it.
+        let theirs = unsafe { SharedView::<u32>::from_raw_parts(theirs, 8) };
+        out.st(0u32, theirs.ld(3u32)); // @read of another block's tile
+    }
+}
+
+/// Block 1 reads what block 0 has copied to global memory.
+///
+/// # Safety
+///
+/// `message` has one element, which is 0, `out` one; the grid has two blocks.
+#[kernel(block = 1, cooperative)]
+unsafe fn reads_another_blocks_message(message: ViewMut<'_, u64>, out: ViewMut<'_, u32>) {
+    if thread::block_idx_x() == 0 {
+        message.st_release(0u32, 42, Device);
+    } else {
+        let mut told = 0;
+        while told == 0 {
+            told = message.ld_acquire(0u32, Device);
+        }
+        out.st(0u32, told as u32);
+    }
+}
+
+#[test]
+fn shared_memory_of_another_block() {
+    always(
+        "reads_another_blocks_tile",
+        |gpu| {
+            let (mut address, mut out) = (gpu.upload(&[0])?, gpu.alloc(1)?);
+            let (address, out) = (address.view_mut(), out.view_mut());
+            // SAFETY: one element each, two blocks; the emulator refuses the foreign memory.
+            unsafe { reads_another_blocks_tile::launch(gpu, 2, address, out) }
+        },
+        |fault| {
+            let Fault::ForeignSharedMemory {
+                event,
+                place,
+                owner,
+            } = fault
+            else {
+                panic!("not foreign");
+            };
+            HERE.event(event, Touch::Load, "read of another block's tile");
+            HERE.array(&place.view, "shared_array![u32; 8]", "tile of block 0");
+            assert_eq!((xs(event.thread), place.index), ((1, 0), 3));
+            assert_eq!((owner.x, owner.y, owner.z), (0, 0, 0));
+        },
+    );
+    never(|gpu| {
+        let (mut message, mut out) = (gpu.upload(&[0])?, gpu.alloc(1)?);
+        let (message, view) = (message.view_mut(), out.view_mut());
+        // SAFETY: one element each, two blocks.
+        unsafe { reads_another_blocks_message::launch(gpu, 2, message, view)? };
+        assert_eq!(out.to_vec()?, [42]);
         Ok(())
     });
 }

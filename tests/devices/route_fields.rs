@@ -1,10 +1,5 @@
-//! Routing by fields under the emulator, in every order of the threads: nets whose pins are close
-//! together, ties, boxes that turn out too small, pins that only a search finds.
-//!
-//! Grids, nets and orders follow one seed, which a failure names; `TRAZAR_SEED` replaces it.
-
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+//! Routing by fields: nets whose pins are close together, ties, boxes that turn out too small, pins
+//! that only a search finds.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -14,23 +9,22 @@ use trazar::route::{
     BLOCKED, Cell, DeviceGrid, DeviceRouteOptions, DeviceRouter, Fallback, FieldUse, Net, Pin,
     RouteAlgorithm, RouteOptions, RoutingGrid, Window,
 };
-use trazar::{Engine, Error};
-use trazar_test_support::emulators::{check, emulator, emulator_of, seed};
+use trazar_test_support::emulators::seed;
 use trazar_test_support::grids::{Weights, net, random_grid};
 use trazar_test_support::routes::mistake;
 use trazar_test_support::seeds::Random;
-use trazar_test_support::watched::{Allocation, Watched};
+
+use super::route::on_cpu;
+use super::{Device, PerDevice, check, setup};
 
 /// Routes by fields, and compares with the CPU. Returns for each net how its pins were joined;
 /// nothing if a cost was too large for fields, and had to be refused.
-fn check_nets<G: Gpu>(
+pub(crate) fn check_nets<G: Gpu>(
     gpu: &G,
     grid: &RoutingGrid,
     nets: &[Net],
 ) -> Result<Vec<FieldUse>, TestCaseError> {
-    let expected = Engine::cpu()
-        .route(grid, nets, &RouteOptions::default())
-        .unwrap();
+    let expected = on_cpu(grid, nets);
     let router = DeviceRouter::on(gpu.clone());
     let on_device = DeviceGrid::upload(gpu, grid)?;
     let found = router.route(&on_device, nets, &DeviceRouteOptions::default());
@@ -50,15 +44,42 @@ fn check_nets<G: Gpu>(
     Ok(uses)
 }
 
-/// [`check_nets`] on cases that are not shrunk, with the largest boxes: their size decides which
-/// nets are for fields.
+/// Enough shared memory for the largest boxes: their size decides which nets are for fields.
+const ROOM: u32 = 227 << 10;
+
+/// [`check_nets`] on cases that are not shrunk, with [`ROOM`] where the device can have it.
 #[track_caller]
-fn assert_nets(what: &str, grid: &RoutingGrid, nets: &[Net]) -> Vec<FieldUse> {
-    let emulator = emulator_of(seed()).with_shared_per_block(227 << 10);
-    match check_nets(&emulator, grid, nets) {
+fn assert_nets<D: Device>(
+    device: &D,
+    what: &str,
+    grid: &RoutingGrid,
+    nets: &[Net],
+) -> Vec<FieldUse> {
+    let gpu = device.gpu(setup(seed()).shared_per_block(ROOM));
+    match check_nets(&gpu, grid, nets) {
         Ok(uses) => uses,
         different => panic!("seed {}, {what}: {different:?}", seed()),
     }
+}
+
+/// [`assert_nets`], and compares how the pins were joined, on devices with [`ROOM`].
+#[track_caller]
+fn assert_uses<D: Device>(
+    device: &D,
+    what: &str,
+    grid: &RoutingGrid,
+    nets: &[Net],
+    expected: &[FieldUse],
+) {
+    let uses = assert_nets(device, what, grid, nets);
+    if has_room(device) {
+        assert_eq!(uses, expected, "{what}");
+    }
+}
+
+fn has_room<D: Device>(device: &D) -> bool {
+    let gpu = device.gpu(setup(seed()).shared_per_block(ROOM));
+    gpu.shared_per_block() >= ROOM
 }
 
 /// Checks that all `pins` are joined by fields.
@@ -79,21 +100,20 @@ fn weights() -> impl Strategy<Value = Weights> {
 }
 
 /// Up to four nets at once, some in windows, some with many pins.
-#[test]
-fn routes_of_random_nets() {
+pub(crate) fn routes_of_random_nets<D: Device>(device: &D) {
     let case = (
         1..=70u32,
         1..=70u32,
         weights(),
         1..=4u64,
         any::<u64>(),
-        emulator(),
+        device.any(),
     );
-    check(
+    check::<D, _>(
         "random nets by fields",
         40,
         &case,
-        |(width, height, weights, nets, seed, emulator)| {
+        |(width, height, weights, nets, seed, gpu)| {
             let grid = random_grid(width, height, 1, weights, seed);
             let mut random = Random::new(seed);
             let nets: Vec<_> = (0..nets)
@@ -127,20 +147,46 @@ fn routes_of_random_nets() {
                     Net::new(pins).within(window)
                 })
                 .collect();
-            check_nets(&emulator, &grid, &nets).map(|_| ())
+            check_nets(&gpu, &grid, &nets).map(|_| ())
         },
     );
 }
 
+/// Close pins, ties, boxes that grow: on a case that is small enough for a sanitizer to check every
+/// access.
+pub(crate) fn routes_by_fields<D: Device>(device: &D) {
+    let ((width, height), part) = PerDevice {
+        emulator: ((50, 37), 6),
+        gpu: ((150, 110), 1),
+    }
+    .on::<D>();
+    for (weights, pins) in [
+        (Weights::Small, 60 / part),
+        (Weights::Even, 40 / part),
+        (Weights::Gaps, 90 / part),
+    ] {
+        let grid = random_grid(width, height, 1, weights, 21);
+        let nets = [net(&grid, pins, 22), net(&grid, pins / 2, 23)];
+        let gpu = device.gpu(setup(seed()).shared_per_block(ROOM));
+        let uses = check_nets(&gpu, &grid, &nets);
+        let uses = uses.unwrap_or_else(|error| panic!("{weights:?}, {pins} pins: {error}"));
+        let by_fields: Vec<_> = uses.iter().map(|used| used.by_fields).collect();
+        // Not by tiles alone, if blocks can hold the boxes of pins with several cells.
+        assert!(
+            !has_room(device) || by_fields.iter().all(|&joined| joined > 0),
+            "{by_fields:?}"
+        );
+    }
+}
+
 /// Boxes of every size that fits a GPU's shared memory, for pins that are close enough for the
 /// smallest one.
-#[test]
-fn routes_with_any_shared_memory() {
+pub(crate) fn routes_with_any_shared_memory<D: Device>(device: &D) {
     let grid = random_grid(70, 50, 1, Weights::Small, seed());
     let net = net(&grid, 40, seed());
     for kib in [48, 64, 99, 163] {
-        let emulator = emulator_of(seed()).with_shared_per_block(kib << 10);
-        let same = check_nets(&emulator, &grid, std::slice::from_ref(&net));
+        let gpu = device.gpu(setup(seed()).shared_per_block(kib << 10));
+        let same = check_nets(&gpu, &grid, std::slice::from_ref(&net));
         assert!(same.is_ok(), "seed {}, {kib} KiB: {same:?}", seed());
     }
 }
@@ -161,18 +207,17 @@ fn two_corners(weights: Weights, far: usize) -> (RoutingGrid, Net) {
 }
 
 /// A search takes the tree to the other corner, and fields continue there.
-#[test]
-fn routes_between_corners() {
+pub(crate) fn routes_between_corners<D: Device>(device: &D) {
     for weights in [Weights::Small, Weights::Even, Weights::Gaps] {
         for far in [1, 20] {
             let (grid, net) = two_corners(weights, far);
-            assert_nets(&format!("{weights:?}, {far} far"), &grid, &[net]);
+            assert_nets(device, &format!("{weights:?}, {far} far"), &grid, &[net]);
         }
     }
 }
 
 /// Pairs of pins, with edges between the pairs that cost more than a field can hold.
-fn pairs_far_apart() -> (RoutingGrid, Net) {
+pub(crate) fn pairs_far_apart() -> (RoutingGrid, Net) {
     let (pairs, apart) = (19, 4);
     let mut grid = random_grid(pairs * apart, 2, 1, Weights::Small, seed());
     for x in (apart - 1..pairs * apart - 1).step_by(apart as usize) {
@@ -186,10 +231,12 @@ fn pairs_far_apart() -> (RoutingGrid, Net) {
 }
 
 /// A net that needs more searches than the fields allow, so that tiles route the rest.
-#[test]
-fn routes_of_pairs_far_apart() {
+pub(crate) fn routes_of_pairs_far_apart<D: Device>(device: &D) {
     let (grid, net) = pairs_far_apart();
-    let used = assert_nets("pairs", &grid, &[net])[0];
+    let used = assert_nets(device, "pairs", &grid, &[net])[0];
+    if !has_room(device) {
+        return;
+    }
     assert_eq!(used.fallback, Some(Fallback::Searches));
     assert!(
         used.by_fields > 0 && used.by_searches > 0 && used.in_tiles > 0,
@@ -199,8 +246,7 @@ fn routes_of_pairs_far_apart() {
 
 /// More than 1024 pins, which is two for each thread of a block: the pins after these are offered
 /// the tree's cells as well. No path leads to most of the pins, so that few are joined.
-#[test]
-fn routes_of_more_pins_than_threads_have_at_hand() {
+pub(crate) fn routes_of_more_pins_than_threads_have_at_hand<D: Device>(device: &D) {
     let side = 30;
     let mut random = Random::new(seed());
     let mut weight = || 10 + random.below(3);
@@ -213,36 +259,38 @@ fn routes_of_more_pins_than_threads_have_at_hand() {
     let cells = std::iter::once(Cell::at(0, 0))
         .chain(std::iter::repeat_n(nowhere, 1100))
         .chain((1..9).map(|x| Cell::at(x, 0)));
-    let uses = assert_nets("many pins", &grid, &[Net::from_cells(cells)]);
-    assert_eq!(uses, [by_fields_alone(8)]);
+    let nets = [Net::from_cells(cells)];
+    assert_uses(device, "many pins", &grid, &nets, &[by_fields_alone(8)]);
 }
 
-/// Where fields do not join all pins of a net, the route says why. Of errors, only a lack of memory
-/// makes routing fall back.
-#[test]
-fn what_is_left_to_tiles_is_said() {
-    let close = |cells: u32| Net::from_cells((0..cells).map(|i| Cell::at(i % 6 * 4, i / 6 * 4)));
+/// Pins on 24 × 20 cells, four apart.
+pub(crate) fn close_pins(number: u32) -> Net {
+    Net::from_cells((0..number).map(|i| Cell::at(i % 6 * 4, i / 6 * 4)))
+}
+
+/// Where fields do not join all pins of a net, the route says why.
+pub(crate) fn what_is_left_to_tiles_is_said<D: Device>(device: &D) {
+    let close = close_pins;
     let grid = random_grid(24, 20, 1, Weights::Even, seed());
     let nets = [close(30), Net::default(), close(1)];
     let whole = [by_fields_alone(29), by_fields_alone(0), by_fields_alone(0)];
-    assert_eq!(assert_nets("close", &grid, &nets), whole);
+    assert_uses(device, "close", &grid, &nets, &whole);
 
-    let left_of = |pins, fallback| {
+    let left = |fallback| {
         let mut used = FieldUse::default();
-        used.in_tiles = pins;
+        used.in_tiles = 3;
         used.fallback = Some(fallback);
         used
     };
-    let left = |fallback| left_of(3, fallback);
     let nothing = by_fields_alone(0);
     let nets = [close(4), Net::default()];
     let layers = random_grid(24, 20, 2, Weights::Even, seed());
-    let uses = assert_nets("layers", &layers, &nets);
-    assert_eq!(uses, [left(Fallback::Layers), nothing]);
+    let uses = [left(Fallback::Layers), nothing];
+    assert_uses(device, "layers", &layers, &nets, &uses);
     let mut free = grid.clone();
     free.set_right(Cell::at(20, 19), 0).unwrap();
-    let uses = assert_nets("free edges", &free, &nets);
-    assert_eq!(uses, [left(Fallback::FreeEdges), nothing]);
+    let uses = [left(Fallback::FreeEdges), nothing];
+    assert_uses(device, "free edges", &free, &nets, &uses);
 
     // A pin with cells that no box can hold; another net fits.
     let side = 260;
@@ -255,59 +303,14 @@ fn what_is_left_to_tiles_is_said() {
         width: 24,
         height: 20,
     };
-    let uses = assert_nets("a wide pin", &large, &[wide, close(30).within(window)]);
-    assert_eq!(uses, [left(Fallback::FarApart), whole[0]]);
-
-    // Fields take more memory than a net in tiles.
-    let limited = |bytes, error: fn(Allocation) -> Error| {
-        Watched::refusing(emulator_of(seed()), move |allocation| {
-            (allocation.bytes > bytes).then(|| error(allocation))
-        })
-    };
-    let no_memory = |allocation: Allocation| allocation.out_of_memory();
-    let some = 64 << 10;
-    let uses = check_nets(
-        &limited(some, no_memory),
-        &grid,
-        &[close(30), Net::default()],
-    )
-    .unwrap();
-    let in_tiles = left_of(29, Fallback::OutOfMemory);
-    assert_eq!(uses, [in_tiles, nothing]);
-    let broken = |_: Allocation| Error::from(std::io::Error::other("broken"));
-    let router = DeviceRouter::on(limited(some, broken));
-    let on_device = DeviceGrid::upload(router.gpu(), &grid).unwrap();
-    let refused = router.route(&on_device, &[close(30)], &DeviceRouteOptions::default());
-    assert!(
-        matches!(&refused, Err(Error::Write(error)) if error.to_string() == "broken"),
-        "{refused:?}"
-    );
-
-    // There may be memory for fields, but none for a search besides.
-    let (grid, net) = pairs_far_apart();
-    let is_short = Arc::new(AtomicBool::new(false));
-    let refuses = is_short.clone();
-    let once = Watched::refusing(emulator_of(seed()), move |allocation| {
-        // Less memory than for the labels of two tiles.
-        let refused = allocation.bytes > 30 << 10 && refuses.swap(false, Relaxed);
-        refused.then(|| allocation.out_of_memory())
-    });
-    let on_device = DeviceGrid::upload(&once, &grid).unwrap();
-    is_short.store(true, Relaxed);
-    let nets = [net];
-    let found = DeviceRouter::on(once).route(&on_device, &nets, &DeviceRouteOptions::default());
-    let used = found.as_deref().unwrap()[0].field_use().unwrap();
-    assert_eq!(used.fallback, Some(Fallback::OutOfMemory));
-    assert!(used.by_fields > 0 && used.in_tiles > 0, "{used:?}");
-    let expected = Engine::cpu().route(&grid, &nets, &RouteOptions::default());
-    let mistake = mistake(found, &expected.unwrap(), RouteAlgorithm::Fields);
-    assert_eq!(mistake, None);
+    let nets = [wide, close(30).within(window)];
+    let uses = [left(Fallback::FarApart), whole[0]];
+    assert_uses(device, "a wide pin", &large, &nets, &uses);
 }
 
 /// A pin far from the tree, by cheap edges, and a pin in its midst, by expensive ones: the first is
 /// nearer, though its box does not reach the tree, which may be on any side of it.
-#[test]
-fn routes_to_what_boxes_do_not_reach() {
+pub(crate) fn routes_to_what_boxes_do_not_reach<D: Device>(device: &D) {
     let (length, breadth) = (40, 3);
     for turns in 0..4 {
         // A quarter turn for each.
@@ -344,14 +347,13 @@ fn routes_to_what_boxes_do_not_reach() {
             .take(40);
         let pins: Vec<_> = pins.chain([dear, at(0, 1)]).collect();
         let net = Net::from_cells(pins.into_iter().map(|(x, y)| Cell::at(x, y)));
-        assert_nets(&format!("{turns} turns"), &grid, &[net]);
+        assert_nets(device, &format!("{turns} turns"), &grid, &[net]);
     }
 }
 
 /// Fields that grow again when there is a tree already: they take its nearest cell, which is not
 /// the first one that they see, and of two equally near cells the one that paths prefer.
-#[test]
-fn routes_from_fields_that_grow_again() {
+pub(crate) fn routes_from_fields_that_grow_again<D: Device>(device: &D) {
     let grid = RoutingGrid::uniform(24, 24, 1).unwrap();
     let net = |root: &[(u32, u32)], pin: (u32, u32)| {
         let root = root.iter().map(|&(x, y)| Cell::at(x, y));
@@ -366,14 +368,13 @@ fn routes_from_fields_that_grow_again() {
         net(&[(3, 1), (8, 2), (9, 2), (10, 2), (11, 2)], (12, 12)),
         net(&[(3, 1), (12, 2), (12, 3)], (12, 13)),
     ];
-    let uses = assert_nets("fields that grow again", &grid, &nets);
-    assert_eq!(uses, [by_fields_alone(61); 3]);
+    let uses = [by_fields_alone(61); 3];
+    assert_uses(device, "fields that grow again", &grid, &nets, &uses);
 }
 
 /// Pins that no path reaches, that only expensive paths reach, and that are on the tree from the
 /// start.
-#[test]
-fn routes_to_what_is_far_or_nowhere() {
+pub(crate) fn routes_to_what_is_far_or_nowhere<D: Device>(device: &D) {
     let mut grid = random_grid(60, 20, 1, Weights::Small, seed());
     for y in 0..20 {
         grid.set_right(Cell::at(29, y), BLOCKED).unwrap();
@@ -395,13 +396,12 @@ fn routes_to_what_is_far_or_nowhere() {
         pin(&[cell]),
         pin(&[Cell::at(21, 3)]),
     ]);
-    assert_nets("far or nowhere", &grid, &[apart, dear, same]);
+    assert_nets(device, "far or nowhere", &grid, &[apart, dear, same]);
 }
 
 /// A path of more cells than a block handles at a time, in a grid like a comb; and a pin of as many
 /// cells.
-#[test]
-fn routes_along_long_paths() {
+pub(crate) fn routes_along_long_paths<D: Device>(device: &D) {
     let (width, height) = (60, 60);
     let mut grid = RoutingGrid::uniform(width, height, 3).unwrap();
     // Walls between columns, open at one end.
@@ -417,12 +417,11 @@ fn routes_along_long_paths() {
     let ends = Net::from_cells([Cell::at(0, 0), Cell::at(width - 1, 0)]);
     let mut across = ends.clone();
     across.pins.insert(1, wide);
-    assert_nets("a comb", &grid, &[ends, across]);
+    assert_nets(device, "a comb", &grid, &[ends, across]);
 }
 
 /// A grid with ties everywhere.
-#[test]
-fn routes_where_all_paths_tie() {
+pub(crate) fn routes_where_all_paths_tie<D: Device>(device: &D) {
     let grid = RoutingGrid::uniform(50, 40, 7).unwrap();
     let mut random = Random::new(seed());
     let mut cell = || Cell::at(random.below(50), random.below(40));
@@ -436,7 +435,7 @@ fn routes_where_all_paths_tie() {
     ]);
     let corners = [(0, 0), (49, 39), (0, 39), (49, 0)].map(|(x, y)| Pin::from(Cell::at(x, y)));
     let around = Net::new(corners.into_iter().chain([square]));
-    assert_nets("ties", &grid, &[net, around]);
+    assert_nets(device, "ties", &grid, &[net, around]);
     // One cell of the tree to the left and one above, equally far from the pin, with one path from
     // each.
     let corridor = |x: u32, y: u32| if x == 5 || y == 5 { 1 } else { 50 };
@@ -450,5 +449,5 @@ fn routes_where_all_paths_tie() {
         Pin::new([Cell::at(5, 0), Cell::at(0, 5)]),
         Pin::from(Cell::at(5, 5)),
     ]);
-    assert_nets("two ways", &grid.unwrap(), &[fork]);
+    assert_nets(device, "two ways", &grid.unwrap(), &[fork]);
 }

@@ -1,22 +1,21 @@
-//! Contours by fragments under the emulator: equal to the sequential tracer's where borders cross
-//! the rims and corners of tiles, where tiles are dense, and where the tracer's memory is used
-//! again.
-//!
-//! Images and orders follow one seed, which a failure names; `TRAZAR_SEED` replaces it.
+//! Contours by fragments, where borders cross the rims and corners of tiles, where tiles are dense,
+//! and where the tracer's memory is used again.
 
 use proptest::prelude::*;
-use trazar::emulator::Emulator;
 use trazar::generate::{self, Pattern};
+use trazar::gpu::{Gpu, GpuBuffer};
 use trazar::hooks;
 use trazar::{
     Approximation, BinaryImage, DeviceTracer, Geometry, Retrieval, TraceAlgorithm, TraceOptions,
 };
 use trazar_test_support::contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, compare};
-use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed, small_emulator};
-use trazar_test_support::kernels::fragments::{self, PartsBuffers, Sizes, counter, follow};
+use trazar_test_support::emulators::{say, seed};
+use trazar_test_support::kernels::fragments::{PartsBuffers, Sizes, counter, follow};
 use trazar_test_support::kernels::options as kernel_options;
 use trazar_test_support::kernels::pixels::{Pixels, Raster, TracedImage};
 use trazar_test_support::seeds::Random;
+
+use super::{Device, check, setup};
 
 /// The sides of a tile.
 const TILE: (u32, u32) = (64, 32);
@@ -35,22 +34,28 @@ fn options(index: u64) -> TraceOptions {
 ///
 /// # Panics
 /// The result is not the CPU's.
-fn assert_same(name: &str, tracer: &DeviceTracer<Emulator>, image: &BinaryImage, index: u64) {
+fn assert_same<G: Gpu>(name: &str, tracer: &DeviceTracer<G>, image: &BinaryImage, index: u64) {
     let options = options(index);
     let same = compare(tracer, image, &options);
     let (width, height) = (image.width(), image.height());
     assert!(
         same.is_ok(),
-        "{name}, {width} × {height}, {options:?}, order {}: {same:?}",
-        tracer.gpu().seed()
+        "{name}, {width} × {height}, {options:?}, {:?}: {same:?}",
+        tracer.gpu()
     );
 }
 
 /// Traces `image` with `count` combinations of options, from that of index `first`, each in its own
 /// order of threads.
-fn assert_same_in_orders(name: &str, image: &BinaryImage, first: u64, count: u64) {
+fn assert_same_in_orders<D: Device>(
+    device: &D,
+    name: &str,
+    image: &BinaryImage,
+    first: u64,
+    count: u64,
+) {
     for index in first..first + count {
-        let tracer = DeviceTracer::on(small_emulator(1000 * seed() + index));
+        let tracer = DeviceTracer::on(device.small(1000 * seed() + index));
         assert_same(name, &tracer, image, index);
     }
 }
@@ -103,21 +108,19 @@ fn lines_through_corners() -> impl Strategy<Value = BinaryImage> {
     })
 }
 
-#[test]
-fn borders_cross_rims_and_corners() {
+pub(crate) fn borders_cross_rims_and_corners<D: Device>(device: &D) {
     let image = prop_oneof![3 => noise_at_rims(), 1 => lines_through_corners()];
-    check(
+    check::<D, _>(
         "borders cross rims and corners",
         40,
-        &(image, emulator(), 0..16u64),
-        |(image, emulator, index)| compare(&DeviceTracer::on(emulator), &image, &options(index)),
+        &(image, device.any(), 0..16u64),
+        |(image, gpu, index)| compare(&DeviceTracer::on(gpu), &image, &options(index)),
     );
 }
 
 /// All 2 × 2 and 4 × 2 pixels around the corner that four tiles share, surrounded by background and
 /// by foreground.
-#[test]
-fn every_pattern_around_a_corner() {
+pub(crate) fn every_pattern_around_a_corner<D: Device>(device: &D) {
     let (width, height) = (TILE.0 + 3, TILE.1 + 3);
     let mut index = seed();
     for around in [false, true] {
@@ -137,14 +140,13 @@ fn every_pattern_around_a_corner() {
             .unwrap();
             index += 1;
             let name = format!("{bits:b} in {around}");
-            assert_same_in_orders(&name, &image, index, 1);
+            assert_same_in_orders(device, &name, &image, index, 1);
         }
     }
 }
 
 /// Tiles with more nodes than a small block takes, several for each block that takes such tiles.
-#[test]
-fn dense_tiles() {
+pub(crate) fn dense_tiles<D: Device>(device: &D) {
     let checkerboard = Pattern::Checkerboard.generate(140, 40, seed()).unwrap();
     let noise = generate::noise(140, 40, 0.45, seed()).unwrap();
     for (i, (name, mut image)) in [("checkerboard", checkerboard), ("noise", noise)]
@@ -153,22 +155,21 @@ fn dense_tiles() {
     {
         for half in 0..2 {
             let first = seed() + i as u64 * 8 + half * 5;
-            assert_same_in_orders(name, &image, first, 2);
+            assert_same_in_orders(device, name, &image, first, 2);
             image.invert();
         }
     }
     // Few multiprocessors: each block takes several tiles.
     let image = generate::noise(330, 64, 0.5, seed()).unwrap();
     for index in 0..2 {
-        let emulator = emulator_of(seed() + index).with_multiprocessors(1);
-        let tracer = DeviceTracer::on(emulator.with_resident_blocks(6));
+        let gpu = device.gpu(setup(seed() + index).multiprocessors(1).resident_blocks(6));
+        let tracer = DeviceTracer::on(gpu);
         assert_same("several dense tiles per block", &tracer, &image, index);
     }
 }
 
 /// About as many nodes as a small block takes: 512.
-#[test]
-fn tiles_at_the_limit_of_density() {
+pub(crate) fn tiles_at_the_limit_of_density<D: Device>(device: &D) {
     for dots in 6..=11u32 {
         // A row of 64 pixels has 126 nodes over centers, and a dot has one.
         let image = BinaryImage::from_fn(TILE.0, TILE.1, |x, y| match y {
@@ -182,7 +183,7 @@ fn tiles_at_the_limit_of_density() {
                 .algorithm(TraceAlgorithm::Fragments)
                 .approximation(Approximation::None)
                 .retrieval(retrieval);
-            let tracer = DeviceTracer::on(small_emulator(seed() + u64::from(dots)));
+            let tracer = DeviceTracer::on(device.small(seed() + u64::from(dots)));
             let same = compare(&tracer, &image, &options);
             assert!(same.is_ok(), "{dots} dots, {retrieval:?}: {same:?}");
         }
@@ -194,22 +195,21 @@ fn tiles_at_the_limit_of_density() {
         let options = TraceOptions::default()
             .algorithm(TraceAlgorithm::Fragments)
             .geometry(Geometry::Edges);
-        let tracer = DeviceTracer::on(small_emulator(seed() + u64::from(dots)));
+        let tracer = DeviceTracer::on(device.small(seed() + u64::from(dots)));
         let same = compare(&tracer, &image, &options);
         assert!(same.is_ok(), "{dots} more dots: {same:?}");
     }
 }
 
 /// More than a thousand rings in a tile: the points are placed in several rounds.
-#[test]
-fn more_rings_in_a_tile_than_a_block_keeps_in_mind() {
+pub(crate) fn more_rings_in_a_tile_than_a_block_keeps_in_mind<D: Device>(device: &D) {
     let image = Pattern::Checkerboard.generate(66, 32, 0).unwrap();
     for (index, retrieval) in RETRIEVALS.into_iter().enumerate() {
         let options = TraceOptions::default()
             .algorithm(TraceAlgorithm::Fragments)
             .geometry(Geometry::Edges)
             .retrieval(retrieval);
-        let tracer = DeviceTracer::on(small_emulator(seed() + index as u64));
+        let tracer = DeviceTracer::on(device.small(seed() + index as u64));
         let same = compare(&tracer, &image, &options);
         assert!(same.is_ok(), "{retrieval:?}: {same:?}");
     }
@@ -217,33 +217,30 @@ fn more_rings_in_a_tile_than_a_block_keeps_in_mind() {
 
 /// So many words and borders that several blocks join and arrange them, and fewer than there are:
 /// squares, many of them on the rims of tiles.
-#[test]
-fn many_blocks() {
+pub(crate) fn many_blocks<D: Device>(device: &D) {
     let image = BinaryImage::from_fn(130, 1500, |x, y| x % 9 < 7 && y % 9 < 7).unwrap();
     for index in 0..2 {
-        let emulator = emulator_of(seed() + index).with_multiprocessors(16);
-        assert_same("many blocks", &DeviceTracer::on(emulator), &image, index);
+        let gpu = device.gpu(setup(seed() + index).multiprocessors(16));
+        assert_same("many blocks", &DeviceTracer::on(gpu), &image, index);
     }
 }
 
 /// The left tiles have nothing but a side on which indices of nodes rise: no node learns of a lower
 /// one, and each has to learn where its fragment ends.
-#[test]
-fn a_border_that_runs_down_tiles() {
+pub(crate) fn a_border_that_runs_down_tiles<D: Device>(device: &D) {
     let image = BinaryImage::from_fn(130, 100, |x, y| x >= 20 + y % 2).unwrap();
     for index in 0..4 {
-        let tracer = DeviceTracer::on(small_emulator(seed() + index));
+        let tracer = DeviceTracer::on(device.small(seed() + index));
         assert_same("a border that runs down", &tracer, &image, index);
     }
 }
 
 /// So many borders that blocks follow chains of siblings through their own parts first.
-#[test]
-fn more_borders_than_threads_take_at_once() {
+pub(crate) fn more_borders_than_threads_take_at_once<D: Device>(device: &D) {
     let image = generate::noise(190, 200, 0.5, seed()).unwrap();
     for blocks in 1..=2 {
-        let emulator = emulator_of(seed() + u64::from(blocks)).with_multiprocessors(blocks);
-        assert_same("many borders", &DeviceTracer::on(emulator), &image, 0);
+        let gpu = device.gpu(setup(seed() + u64::from(blocks)).multiprocessors(blocks));
+        assert_same("many borders", &DeviceTracer::on(gpu), &image, 0);
     }
 }
 
@@ -257,8 +254,7 @@ fn is_ring_with_dot(x: u32, y: u32) -> bool {
 
 /// As many borders, most of which have children: more than a warp lists at a time. One square in
 /// five is not a ring, so that others than the lanes of the first ones are listed after them.
-#[test]
-fn many_borders_with_children() {
+pub(crate) fn many_borders_with_children<D: Device>(device: &D) {
     let is_square = |x, y| (x / 8 + y / 8 * 3) % 5 == 0 && x % 8 < 7 && y % 8 < 7;
     let is_set = |x, y| is_ring_with_dot(x, y) || is_square(x, y);
     let image = BinaryImage::from_fn(128, 272, is_set).unwrap();
@@ -266,16 +262,15 @@ fn many_borders_with_children() {
         let options = TraceOptions::default()
             .algorithm(TraceAlgorithm::Fragments)
             .geometry(geometry);
-        let emulator = emulator_of(seed()).with_multiprocessors(1);
-        let same = compare(&DeviceTracer::on(emulator), &image, &options);
+        let gpu = device.gpu(setup(seed()).multiprocessors(1));
+        let same = compare(&DeviceTracer::on(gpu), &image, &options);
         assert!(same.is_ok(), "{geometry:?}: {same:?}");
     }
 }
 
 /// As many borders, most of them with the same parent, which is neither the first nor the last
 /// border with children; or with one of two parents.
-#[test]
-fn many_borders_of_one_parent() {
+pub(crate) fn many_borders_of_one_parent<D: Device>(device: &D) {
     // A plate with holes of one pixel.
     let is_plate = |x, y| x % 2 == 0 || y % 2 == 0;
     let one = |x, y| match y {
@@ -300,60 +295,51 @@ fn many_borders_of_one_parent() {
                 .algorithm(TraceAlgorithm::Fragments)
                 .geometry(GEOMETRIES[(i + index) % 2])
                 .retrieval(retrieval);
-            let emulator = emulator_of(seed() + index as u64).with_multiprocessors(2);
-            let same = compare(&DeviceTracer::on(emulator), &image, &options);
+            let gpu = device.gpu(setup(seed() + index as u64).multiprocessors(2));
+            let same = compare(&DeviceTracer::on(gpu), &image, &options);
             assert!(same.is_ok(), "{name}, {retrieval:?}: {same:?}");
         }
     }
 }
 
 /// So many borders of one parent that an odd number of passes sorts the others.
-#[test]
-fn partitioned_keys_of_three_digits() {
+pub(crate) fn partitioned_keys_of_three_digits<D: Device>(device: &D) {
     let is_set = |x, y| match y {
         0..516 => x % 2 == 0 && y % 2 == 0,
         _ => is_ring_with_dot(x, y - 516),
     };
     let image = BinaryImage::from_fn(512, 524, is_set).unwrap();
     let options = TraceOptions::default().algorithm(TraceAlgorithm::Fragments);
-    let emulator = emulator_of(seed()).with_multiprocessors(1);
-    let same = compare(&DeviceTracer::on(emulator), &image, &options);
+    let gpu = device.gpu(setup(seed()).multiprocessors(1));
+    let same = compare(&DeviceTracer::on(gpu), &image, &options);
     assert!(same.is_ok(), "{same:?}");
 }
 
-/// The last side before each dot is one that its border passes straight on: warps put these dots
-/// aside, several times as many as they have lanes.
-#[test]
-fn dots_beside_bars() {
+/// The last side before each dot is one where its border goes straight on. Warps defer such dots:
+/// here, several times as many as they have lanes.
+pub(crate) fn dots_beside_bars<D: Device>(device: &D) {
     let is_set = |x, y| x % 4 == 0 || x % 4 == 2 && y % 2 == 1;
     let image = BinaryImage::from_fn(390, 32, is_set).unwrap();
     for index in 0..4 {
-        let emulator = emulator_of(seed() + index).with_multiprocessors(1);
-        assert_same(
-            "dots beside bars",
-            &DeviceTracer::on(emulator),
-            &image,
-            index,
-        );
+        let gpu = device.gpu(setup(seed() + index).multiprocessors(1));
+        assert_same("dots beside bars", &DeviceTracer::on(gpu), &image, index);
     }
 }
 
 /// Walls of one pixel, each between two holes: the sides of a pixel belong to different borders,
 /// also in a tile's first row, to which those of dots further down lead.
-#[test]
-fn dots_in_cells() {
+pub(crate) fn dots_in_cells<D: Device>(device: &D) {
     let is_wall = |x, y| y == 0 || y == 69 || x % 4 == 0;
     let is_dot = |x, y| x % 4 == 2 && y % 2 == 1 && (3..67).contains(&y);
     let image = BinaryImage::from_fn(133, 70, |x, y| is_wall(x, y) || is_dot(x, y)).unwrap();
     for index in 0..4 {
-        let tracer = DeviceTracer::on(small_emulator(seed() + index));
+        let tracer = DeviceTracer::on(device.small(seed() + index));
         assert_same("dots in cells", &tracer, &image, index);
     }
 }
 
 /// Borders that run through many tiles.
-#[test]
-fn rings_and_spirals_over_several_tiles() {
+pub(crate) fn rings_and_spirals_over_several_tiles<D: Device>(device: &D) {
     let mut index = seed();
     for pattern in [
         Pattern::NestedRectangles,
@@ -367,7 +353,7 @@ fn rings_and_spirals_over_several_tiles() {
             // All retrievals come in turn.
             index += 1;
             let options = geometry | (index & 1) << 1 | index << 2;
-            let tracer = DeviceTracer::on(small_emulator(index));
+            let tracer = DeviceTracer::on(device.small(index));
             assert_same(&pattern.to_string(), &tracer, &image, options);
         }
     }
@@ -375,8 +361,7 @@ fn rings_and_spirals_over_several_tiles() {
 
 /// Sixteen rings in each other, twice: as deep as it takes several rounds to count, and with a
 /// sibling, whose place depends on the count.
-#[test]
-fn two_nests_side_by_side() {
+pub(crate) fn two_nests_side_by_side<D: Device>(device: &D) {
     let side = 66u32;
     let image = BinaryImage::from_fn(2 * side + 2, side, |x, y| {
         let x = x % (side + 2);
@@ -387,7 +372,7 @@ fn two_nests_side_by_side() {
     for geometry in 0..2 {
         for retrieval in [2, 3] {
             let index = geometry | 1 << 1 | retrieval << 2;
-            let tracer = DeviceTracer::on(small_emulator(seed() + index));
+            let tracer = DeviceTracer::on(device.small(seed() + index));
             assert_same("two nests", &tracer, &image, index);
         }
     }
@@ -395,8 +380,7 @@ fn two_nests_side_by_side() {
 
 /// As many nests of three rings as fill lists of borders with children, which are five of six, to
 /// their last places: a warp appends its list to the common one in time.
-#[test]
-fn many_nests() {
+pub(crate) fn many_nests<D: Device>(device: &D) {
     let is_ring = |at: u32, side: u32| at.min(side - 1 - at);
     let image = BinaryImage::from_fn(224, 224, |x, y| {
         let (x, y) = (x % 12, y % 12);
@@ -404,15 +388,14 @@ fn many_nests() {
     })
     .unwrap();
     for blocks in 1..=2 {
-        let emulator = emulator_of(seed() + u64::from(blocks)).with_resident_blocks(blocks);
-        assert_same("many nests", &DeviceTracer::on(emulator), &image, 14);
+        let gpu = device.gpu(setup(seed() + u64::from(blocks)).resident_blocks(blocks));
+        assert_same("many nests", &DeviceTracer::on(gpu), &image, 14);
     }
 }
 
 /// Images of which one thing alone does not fit the memory of the first guess: what has been found
 /// is counted, and nothing else happens until there is room for it.
-#[test]
-fn one_kind_of_part_alone_exceeds_its_room() {
+pub(crate) fn one_kind_of_part_alone_exceeds_its_room<D: Device>(device: &D) {
     // Room is for 16 tiles or more: 384 fragments, 256 borders inside tiles, 3072 sides and points.
     let diagonals = BinaryImage::from_fn(64, 96, |x, y| (x + y) % 3 == 0);
     let rows = BinaryImage::from_fn(64, 96, |_, y| y % 2 == 0);
@@ -430,15 +413,14 @@ fn one_kind_of_part_alone_exceeds_its_room() {
         let options = TraceOptions::default()
             .algorithm(TraceAlgorithm::Fragments)
             .approximation(approximation);
-        let tracer = DeviceTracer::on(small_emulator(seed() + i as u64));
+        let tracer = DeviceTracer::on(device.small(seed() + i as u64));
         let same = compare(&tracer, &image.unwrap(), &options);
         assert!(same.is_ok(), "{name}: {same:?}");
     }
 }
 
 /// Images of one pixel's width or height, and of tiles exactly.
-#[test]
-fn awkward_sizes() {
+pub(crate) fn awkward_sizes<D: Device>(device: &D) {
     let mut index = seed();
     for (width, height) in [
         (1, 5000),
@@ -456,13 +438,12 @@ fn awkward_sizes() {
         index += 5;
         let density = [0.7, 0.2, 1.0][index as usize % 3];
         let image = generate::noise(width, height, density, index).unwrap();
-        assert_same_in_orders("noise", &image, index, 1);
+        assert_same_in_orders(device, "noise", &image, index, 1);
     }
 }
 
 /// Dominoes across the tiles' rims: as many borders as a number of fragments can have.
-#[test]
-fn every_border_has_two_fragments() {
+pub(crate) fn every_border_has_two_fragments<D: Device>(device: &D) {
     let (width, height) = (6 * TILE.0, 6 * TILE.1);
     let image = BinaryImage::from_fn(width, height, |x, y| {
         let inside = x > 0 && y > 0 && x + 1 < width && y + 1 < height;
@@ -471,7 +452,7 @@ fn every_border_has_two_fragments() {
     })
     .unwrap();
     for index in [0, 15] {
-        assert_same_in_orders("dominoes", &image, index, 1);
+        assert_same_in_orders(device, "dominoes", &image, index, 1);
     }
 }
 
@@ -485,11 +466,10 @@ fn draw(random: &mut Random) -> BinaryImage {
 
 /// One tracer keeps its memory from image to image: the sizes change, and what one image needs is
 /// more or less than what the last one did.
-#[test]
-fn one_tracer_traces_many_images() {
+pub(crate) fn one_tracer_traces_many_images<D: Device>(device: &D) {
     let mut random = Random::new(seed());
     for run in 0..2 {
-        let tracer = DeviceTracer::on(small_emulator(seed() + run));
+        let tracer = DeviceTracer::on(device.small(seed() + run));
         let mut index = u64::from(random.below(16));
         // Little, more than the first guess, and little again: of one size.
         for density in [0.1, 0.5, 0.0, 0.3] {
@@ -508,9 +488,8 @@ fn one_tracer_traces_many_images() {
 
 /// Two threads trace with clones of one tracer. Its memory is one thread's at a time; the other
 /// gets memory of its own.
-#[test]
-fn two_threads_share_a_tracer() {
-    let tracer = DeviceTracer::on(small_emulator(seed()));
+pub(crate) fn two_threads_share_a_tracer<D: Device>(device: &D) {
+    let tracer = DeviceTracer::on(device.small(seed()));
     std::thread::scope(|scope| {
         for thread in 0..2 {
             let tracer = tracer.clone();
@@ -526,19 +505,18 @@ fn two_threads_share_a_tracer() {
 }
 
 /// Small images by the kernels of the largest ones, whose keys have 64 bits.
-#[test]
-fn wide_keys() {
-    check(
+pub(crate) fn wide_keys<D: Device>(device: &D) {
+    check::<D, _>(
         "wide keys",
         20,
-        &(noise_at_rims(), emulator(), 0..16u64),
-        |(image, emulator, index)| {
-            let tracer = hooks::with_wide_keys(DeviceTracer::on(emulator));
+        &(noise_at_rims(), device.any(), 0..16u64),
+        |(image, gpu, index)| {
+            let tracer = hooks::with_wide_keys(DeviceTracer::on(gpu));
             compare(&tracer, &image, &options(index))
         },
     );
     // Memory that was made for narrow keys is not used for wide ones.
-    let narrow = DeviceTracer::on(small_emulator(seed()));
+    let narrow = DeviceTracer::on(device.small(seed()));
     let wide = hooks::with_wide_keys(narrow.clone());
     for (index, tracer) in [&narrow, &wide, &narrow, &wide].into_iter().enumerate() {
         let index = index as u64;
@@ -549,8 +527,7 @@ fn wide_keys() {
 
 /// Keys number the nodes of kinds W and E of all words from 0 on, and the largest number of 32 bits
 /// is none of them.
-#[test]
-fn keys_are_wide_from_the_first_image_that_needs_it() {
+pub(crate) fn keys_are_wide_from_the_first_image_that_needs_it<D: Device>(_device: &D) {
     let sizes = [
         (1, 1),
         (64, (1 << 25) - 1),
@@ -578,19 +555,18 @@ fn keys_are_wide_from_the_first_image_that_needs_it() {
 
 /// Small images whose fragments are ranked as those of large ones: by segments, or as a sample of
 /// the fragments says.
-#[test]
-fn segments_of_fragments() {
-    check(
+pub(crate) fn segments_of_fragments<D: Device>(device: &D) {
+    check::<D, _>(
         "segments of fragments",
         20,
-        &(noise_at_rims(), emulator(), 0..16u64, 0..2u32),
-        |(image, emulator, index, few)| {
-            let tracer = hooks::with_few_fragments(DeviceTracer::on(emulator), few);
+        &(noise_at_rims(), device.any(), 0..16u64, 0..2u32),
+        |(image, gpu, index, few)| {
+            let tracer = hooks::with_few_fragments(DeviceTracer::on(gpu), few);
             compare(&tracer, &image, &options(index))
         },
     );
     for (few, index) in [(0, 0), (1, 1), (0, 2), (1, 3)] {
-        let tracer = hooks::with_few_fragments(DeviceTracer::on(small_emulator(seed())), few);
+        let tracer = hooks::with_few_fragments(DeviceTracer::on(device.small(seed())), few);
         let long = generate::spiral(300, 100).unwrap();
         assert_same("a spiral in segments", &tracer, &long, index);
         let image = generate::noise(200, 70, 0.3, seed() + index).unwrap();
@@ -602,9 +578,8 @@ fn segments_of_fragments() {
 
 /// A counter that passes 2³² leaves a mark, whichever it is, and nothing is written where its
 /// numbers begin again.
-#[test]
-fn counters_that_wrap_around_are_noticed() {
-    let gpu = small_emulator(seed());
+pub(crate) fn counters_that_wrap_around_are_noticed<D: Device>(device: &D) {
+    let gpu = device.small(seed());
     let image = generate::noise(130, 40, 0.3, seed()).unwrap();
     let raster = Raster::new(image.width(), image.height()).unwrap();
     // Room for nothing that is counted.
@@ -633,7 +608,7 @@ fn counters_that_wrap_around_are_noticed() {
             geometry: kernel_options::Geometry::Centers,
         };
         let approximation = kernel_options::Approximation::Simple;
-        let (tiles, parts) = (sizes.tiles(), buffers.views());
+        let (tiles, parts, gpu) = (sizes.tiles(), buffers.views(), gpu.launcher());
         // SAFETY: one block per tile.
         unsafe { follow::follow_few_tiles::launch(&gpu, tiles, image, approximation, parts) }
             .unwrap();

@@ -1,19 +1,21 @@
-//! Jobs on images of values under the emulator: equal to plain algorithms in every order of the
-//! threads.
+//! Jobs on images of values: labels equal to flooding and to the CPU's, regions to the CPU's.
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use trazar::emulator::Emulator;
+use proptest::test_runner::TestCaseError;
+use trazar::gpu::Gpu;
 use trazar::{BinaryImage, Connectivity, Engine, PixelValue, RegionOptions, Samples, ValueImage};
-use trazar_test_support::emulators::{check, emulator, emulator_of, say, seed, small_emulator};
+use trazar_test_support::emulators::{say, seed};
 use trazar_test_support::labels::CONNECTIVITIES;
 use trazar_test_support::seeds::Random;
 use trazar_test_support::values::{Classes, PATTERNS};
 
+use super::{Device, PerDevice, check};
+
 /// Labels an image whose values are `to_value` of the classes, with padded rows, and compares with
 /// flooding. With `background`, class 0 is left out; with `mask`, what the mask leaves out.
 fn check_labels<T: PixelValue>(
-    emulator: &Emulator,
+    engine: &Engine,
     classes: &Classes,
     to_value: impl Fn(i32) -> T,
     background: bool,
@@ -36,7 +38,7 @@ fn check_labels<T: PixelValue>(
     if let Some(mask) = mask {
         image = image.mask(mask).unwrap();
     }
-    let found = Engine::on(emulator.clone()).label_values(&image, connectivity)?;
+    let found = engine.label_values(&image, connectivity)?;
     let expected = classes.regions(connectivity, |at| {
         let (x, y) = (at as u32 % width, at as u32 / width);
         (!background || classes.values[at] != 0) && mask.is_none_or(|mask| mask.get(x, y))
@@ -50,24 +52,19 @@ fn check_labels<T: PixelValue>(
     Ok(())
 }
 
-/// Emulators with few resident blocks, on which cooperative launches are quick.
-fn small_emulators() -> impl Strategy<Value = Emulator> {
-    any::<u64>().prop_map(small_emulator)
-}
-
 /// By the number of a type of values.
-fn check_type(
+fn check_type<G: Gpu + Send + Sync + 'static>(
     of_type: u32,
-    emulator: &Emulator,
+    gpu: &G,
     classes: &Classes,
     background: bool,
     mask: Option<&BinaryImage>,
     connectivity: Connectivity,
 ) -> Result<(), TestCaseError> {
-    let run = (emulator, classes);
+    let engine = &Engine::on(gpu.clone());
     macro_rules! check {
         ($to_value:expr) => {
-            check_labels(run.0, run.1, $to_value, background, mask, connectivity)
+            check_labels(engine, classes, $to_value, background, mask, connectivity)
         };
     }
     match of_type % 7 {
@@ -86,24 +83,20 @@ fn check_type(
     }
 }
 
-#[test]
-fn labels_of_random_values() {
+pub(crate) fn labels_of_random_values<D: Device>(device: &D) {
     let image = (1..300u32, 1..90u32, select(&PATTERNS[..]), any::<u64>());
     let run = (
-        emulator(),
+        device.any(),
         select(&CONNECTIVITIES[..]),
         0..7u32,
         any::<bool>(),
         any::<bool>(),
     );
-    check(
+    check::<D, _>(
         "labels of random values",
         120,
         &(image, run),
-        |(
-            (width, height, pattern, drawn),
-            (emulator, connectivity, of_type, background, masked),
-        )| {
+        |((width, height, pattern, drawn), (gpu, connectivity, of_type, background, masked))| {
             let random = &mut Random::new(drawn);
             // 8 bits can't tell more values apart.
             let (width, height) = if pattern == "distinct" && of_type == 0 {
@@ -114,14 +107,13 @@ fn labels_of_random_values() {
             let classes = Classes::draw(pattern, width, height, random);
             let mask = BinaryImage::from_fn(width, height, |_, _| random.below(4) > 0).unwrap();
             let mask = masked.then_some(&mask);
-            check_type(of_type, &emulator, &classes, background, mask, connectivity)
+            check_type(of_type, &gpu, &classes, background, mask, connectivity)
         },
     );
 }
 
 /// Sides that are borders of tiles and words, or next to them.
-#[test]
-fn labels_of_values_at_the_borders_of_tiles() {
+pub(crate) fn labels_of_values_at_the_borders_of_tiles<D: Device>(device: &D) {
     let mut order = seed();
     for (width, height) in [
         (1, 1),
@@ -136,7 +128,8 @@ fn labels_of_values_at_the_borders_of_tiles() {
             for connectivity in CONNECTIVITIES {
                 order += 1;
                 let classes = Classes::draw(pattern, width, height, &mut Random::new(order));
-                let found = check_type(2, &emulator_of(order), &classes, false, None, connectivity);
+                let gpu = device.gpu(order);
+                let found = check_type(2, &gpu, &classes, false, None, connectivity);
                 found.unwrap_or_else(|error| {
                     panic!("{pattern}, {width} × {height}, {connectivity:?}, seed {order}: {error}")
                 });
@@ -149,9 +142,23 @@ fn labels_of_values_at_the_borders_of_tiles() {
     );
 }
 
-/// Traces the regions of an image on an emulator, and compares with the processor's.
-fn check_regions(
-    emulator: &Emulator,
+/// Traces the regions of an image, and compares with the processor's.
+fn check_regions<T: PixelValue>(
+    engine: &Engine,
+    image: &ValueImage<'_, T>,
+    options: &RegionOptions,
+) -> Result<(), TestCaseError> {
+    let expected = Engine::cpu().trace_regions(image, options).unwrap();
+    let found = engine.trace_regions(image, options)?;
+    prop_assert_eq!(found.count(), expected.count(), "not the CPU's count");
+    prop_assert!(found == expected, "not the CPU's regions");
+    Ok(())
+}
+
+/// [`check_regions`] of classes. With `background`, class 0 is left out; with `mask`, what the mask
+/// leaves out.
+fn check_regions_of<G: Gpu + Send + Sync + 'static>(
+    gpu: &G,
     classes: &Classes,
     background: bool,
     mask: Option<&BinaryImage>,
@@ -164,34 +171,32 @@ fn check_regions(
     if let Some(mask) = mask {
         image = image.mask(mask).unwrap();
     }
-    let options = RegionOptions::default();
-    let expected = Engine::cpu().trace_regions(&image, &options).unwrap();
-    let found = Engine::on(emulator.clone()).trace_regions(&image, &options)?;
-    prop_assert_eq!(found.count(), expected.count(), "not the CPU's count");
-    prop_assert!(found == expected, "not the CPU's regions");
-    Ok(())
+    check_regions(&Engine::on(gpu.clone()), &image, &RegionOptions::default())
 }
 
-#[test]
-fn regions_of_random_values() {
+/// Queues with few blocks at a time, on which cooperative launches are quick.
+fn small<D: Device>(device: &D) -> impl Strategy<Value = D::Gpu> {
+    any::<u64>().prop_map(|order| device.small(order))
+}
+
+pub(crate) fn regions_of_random_values<D: Device>(device: &D) {
     let image = (1..150u32, 1..60u32, select(&PATTERNS[..]), any::<u64>());
-    let run = (small_emulators(), any::<bool>(), any::<bool>());
-    check(
+    let run = (small(device), any::<bool>(), any::<bool>());
+    check::<D, _>(
         "regions of random values",
         100,
         &(image, run),
-        |((width, height, pattern, drawn), (emulator, background, masked))| {
+        |((width, height, pattern, drawn), (gpu, background, masked))| {
             let random = &mut Random::new(drawn);
             let classes = Classes::draw(pattern, width, height, random);
             let mask = BinaryImage::from_fn(width, height, |_, _| random.below(4) > 0).unwrap();
-            check_regions(&emulator, &classes, background, masked.then_some(&mask))
+            check_regions_of(&gpu, &classes, background, masked.then_some(&mask))
         },
     );
 }
 
 /// Sides that are borders of tiles, or next to them.
-#[test]
-fn regions_at_the_borders_of_tiles() {
+pub(crate) fn regions_at_the_borders_of_tiles<D: Device>(device: &D) {
     let mut order = seed();
     for (width, height) in [
         (1, 1),
@@ -205,7 +210,7 @@ fn regions_at_the_borders_of_tiles() {
         for pattern in PATTERNS {
             order += 1;
             let classes = Classes::draw(pattern, width, height, &mut Random::new(order));
-            let found = check_regions(&small_emulator(order), &classes, false, None);
+            let found = check_regions_of(&device.small(order), &classes, false, None);
             found.unwrap_or_else(|error| {
                 panic!("{pattern}, {width} × {height}, seed {order}: {error}")
             });
@@ -218,9 +223,8 @@ fn regions_at_the_borders_of_tiles() {
 }
 
 /// One tracer traces image after image in the memory of the one before.
-#[test]
-fn one_tracer_traces_regions_of_many_images() {
-    let engine = Engine::on(small_emulator(seed()));
+pub(crate) fn one_tracer_traces_regions_of_many_images<D: Device>(device: &D) {
+    let engine = Engine::on(device.small(seed()));
     for (i, (width, height)) in [(70, 40), (70, 40), (20, 20), (70, 40)]
         .into_iter()
         .enumerate()
@@ -229,24 +233,99 @@ fn one_tracer_traces_regions_of_many_images() {
         let classes = Classes::draw(pattern, width, height, &mut Random::new(i as u64));
         let samples = Samples::new(width, height, &classes.values).unwrap();
         let image = ValueImage::new(samples).unwrap();
-        let expected = Engine::cpu().trace_regions(&image, &RegionOptions::default());
-        let found = engine.trace_regions(&image, &RegionOptions::default());
-        assert!(
-            found.unwrap() == expected.unwrap(),
-            "not the CPU's regions of image {i}"
-        );
+        check_regions(&engine, &image, &RegionOptions::default())
+            .unwrap_or_else(|error| panic!("image {i}: {error}"));
         assert!(engine.working_memory() > 0);
     }
 }
 
 /// NaN belongs to no region, and is not equal to itself.
-#[test]
-fn nan_is_no_data() {
+pub(crate) fn nan_is_no_data<D: Device>(device: &D) {
     let values = [1.0f32, f32::NAN, f32::NAN, 1.0, 1.0, f32::NAN];
     let image = ValueImage::new(Samples::new(3, 2, &values).unwrap()).unwrap();
-    let labels = Engine::emulator(0)
+    let labels = Engine::on(device.gpu(seed()))
         .label_values(&image, Connectivity::Four)
         .unwrap();
     assert_eq!(labels.as_slice(), [1, 0, 0, 1, 1, 0]);
     assert_eq!(labels.count(), 1);
+}
+
+/// Labels and traces an image, and compares with the CPU.
+fn assert_all<T: PixelValue>(engine: &Engine, name: &str, image: &ValueImage<'_, T>) {
+    let cpu = Engine::cpu();
+    for connectivity in CONNECTIVITIES {
+        let expected = cpu.label_values(image, connectivity).unwrap();
+        let found = engine.label_values(image, connectivity).unwrap();
+        assert_eq!(
+            found.count(),
+            expected.count(),
+            "not the CPU's count: {name}, {connectivity:?}"
+        );
+        assert!(
+            found.as_slice() == expected.as_slice(),
+            "not the CPU's labels: {name}, {connectivity:?}"
+        );
+        let options = RegionOptions::default().connectivity(connectivity);
+        check_regions(engine, image, &options)
+            .unwrap_or_else(|error| panic!("{name}, {connectivity:?}: {error}"));
+    }
+}
+
+/// [`assert_all`] of classes, of which class 0 may be left out.
+pub(crate) fn assert_classes(engine: &Engine, name: &str, classes: &Classes, background: bool) {
+    let samples = Samples::new(classes.width, classes.height, &classes.values).unwrap();
+    let mut image = ValueImage::new(samples).unwrap();
+    if background {
+        image = image.background(0).unwrap();
+    }
+    assert_all(engine, name, &image);
+}
+
+/// `count` images with random patterns and sizes up to `most`, with both connectivities.
+pub(crate) fn assert_random(engine: &Engine, count: u32, most: u32) {
+    let seed = seed();
+    let random = &mut Random::new(seed);
+    for i in 0..count {
+        let (width, height) = (1 + random.below(most), 1 + random.below(most));
+        let pattern = PATTERNS[random.below(PATTERNS.len() as u32) as usize];
+        let classes = Classes::draw(pattern, width, height, random);
+        let name = format!("image {i} of seed {seed}: {pattern}, {width} × {height}");
+        assert_classes(engine, &name, &classes, random.below(2) == 0);
+    }
+}
+
+/// Labels and regions of the same images, with both connectivities.
+pub(crate) fn random_values<D: Device>(device: &D) {
+    let (count, most) = PerDevice {
+        emulator: (10, 80),
+        gpu: (500, 300),
+    }
+    .on::<D>();
+    assert_random(&Engine::on(device.small(seed())), count, most);
+}
+
+pub(crate) fn values_of_all_types<D: Device>(device: &D) {
+    let (width, height) = PerDevice {
+        emulator: (65, 35),
+        gpu: (301, 97),
+    }
+    .on::<D>();
+    let engine = Engine::on(device.small(seed()));
+    let classes = Classes::draw("noise", width, height, &mut Random::new(seed()));
+    macro_rules! check {
+        ($($t:ty: $to_value:expr;)*) => {$(
+            let values: Vec<$t> = classes.values.iter().copied().map($to_value).collect();
+            let image = ValueImage::new(Samples::new(width, height, &values).unwrap()).unwrap();
+            assert_all(&engine, stringify!($t), &image);
+        )*};
+    }
+    check! {
+        u8: |class| class as u8;
+        u16: |class| class as u16 * 7;
+        u32: |class| class as u32 | 1 << 31;
+        i16: |class| -(class as i16);
+        i32: |class| class - 2;
+        i64: |class| i64::from(class) << 40;
+        f32: |class| if class == 1 { f32::NAN } else { class as f32 };
+    }
 }

@@ -1,16 +1,16 @@
-//! Contours of images in bands that kernels trace, under the emulator: the CPU's of the whole
-//! image, whatever the bands are, whoever traces which of them, and on several emulators at once.
-//!
-//! Images, bands and orders follow one seed, which a failure names; `TRAZAR_SEED` replaces it.
+//! Contours of images in bands: the CPU's of the whole image, whatever the bands are, whoever
+//! traces them, and on several devices at once.
 
-use trazar::emulator::Emulator;
 use trazar::generate::{self, Pattern};
+use trazar::gpu::Gpu;
 use trazar::hooks;
 use trazar::trace::{Band, BandTracer, ContourPart};
 use trazar::{BinaryImage, Contours, DeviceTracer, Engine, Geometry, TraceAlgorithm, TraceOptions};
 use trazar_test_support::contours::{APPROXIMATIONS, RETRIEVALS, TEH_CHIN, difference};
-use trazar_test_support::emulators::{say, seed, small_emulator};
+use trazar_test_support::emulators::{say, seed};
 use trazar_test_support::seeds::Random;
+
+use super::{Device, PerDevice};
 
 /// Rows of bands: those that kernels take alone, and others.
 const ROWS: [u32; 10] = [32, 32, 32, 64, 96, 33, 40, 70, 1, 5];
@@ -48,14 +48,20 @@ fn options(random: &mut Random) -> TraceOptions {
         .retrieval(RETRIEVALS[random.below(4) as usize])
 }
 
+/// `rows` rows of an image, from `first` on.
+fn band_of(image: &BinaryImage, first: u32, rows: u32) -> BinaryImage {
+    let row_words = image.words_per_row();
+    let words = &image.words()[first as usize * row_words..][..rows as usize * row_words];
+    BinaryImage::from_words(image.width(), rows, words.to_vec()).unwrap()
+}
+
 /// The rows of an image in bands.
 fn bands(random: &mut Random, image: &BinaryImage) -> Vec<BinaryImage> {
     let mut bands = Vec::new();
     let mut first = 0;
     while first < image.height() {
         let rows = ROWS[random.below(ROWS.len() as u32) as usize].min(image.height() - first);
-        let words = (first..first + rows).flat_map(|y| image.row(y)).copied();
-        bands.push(BinaryImage::from_words(image.width(), rows, words.collect()).unwrap());
+        bands.push(band_of(image, first, rows));
         first += rows;
     }
     bands
@@ -77,9 +83,13 @@ fn assert_same(name: &str, found: &Contours, expected: &Contours) {
 }
 
 /// Each band is traced by kernels or by the processor, and parts are joined in any order.
-#[test]
-fn parts_of_bands() {
-    for run in 0..60 {
+pub(crate) fn parts_of_bands<D: Device>(device: &D) {
+    let runs = PerDevice {
+        emulator: 60,
+        gpu: 600,
+    };
+    let runs = runs.on::<D>();
+    for run in 0..runs {
         let mut random = Random::new(seed() << 32 | run);
         let image = draw(&mut random);
         let mut options = options(&mut random);
@@ -88,10 +98,8 @@ fn parts_of_bands() {
         }
         let bands = bands(&mut random, &image);
         // Contours are cut in tasks of so few points that there are several of them.
-        let tracer = hooks::with_cut_points(
-            DeviceTracer::on(small_emulator(seed() + run)),
-            1 << (run % 8),
-        );
+        let tracer =
+            hooks::with_cut_points(DeviceTracer::on(device.small(seed() + run)), 1 << (run % 8));
         let mut first_row = 0;
         let mut parts = Vec::new();
         for (i, own) in bands.iter().enumerate() {
@@ -125,18 +133,17 @@ fn parts_of_bands() {
         );
         assert_same(&name, &found, &expected(&image, &options));
     }
-    say("parts of bands", "60 images");
+    say("parts of bands", &format!("{runs} images"));
 }
 
 /// Traces each band of 32 rows by kernels, and joins them from the top.
-fn trace_in_bands(tracer: &DeviceTracer<Emulator>, image: &BinaryImage) -> Contours {
+fn trace_in_bands<G: Gpu>(tracer: &DeviceTracer<G>, image: &BinaryImage) -> Contours {
     let options = TraceOptions::default();
     let row = |y| (0..image.height()).contains(&y).then(|| image.row(y));
     let mut all: Option<ContourPart> = None;
     for first in (0..image.height()).step_by(32) {
         let rows = 32.min(image.height() - first);
-        let words = (first..first + rows).flat_map(|y| image.row(y)).copied();
-        let own = BinaryImage::from_words(image.width(), rows, words.collect()).unwrap();
+        let own = band_of(image, first, rows);
         let mut band = Band::new(&own, first);
         if let Some(above) = row(first.wrapping_sub(1)) {
             band = band.with_above(above);
@@ -156,8 +163,7 @@ fn trace_in_bands(tracer: &DeviceTracer<Emulator>, image: &BinaryImage) -> Conto
 /// Walls of one pixel through several bands, with dots beside them. The sides right of a wall are
 /// on the way up, which ends at the contour's first point; where the wall is a frame's, they are
 /// those of the hole.
-#[test]
-fn dots_beside_walls_across_bands() {
+pub(crate) fn dots_beside_walls_across_bands<D: Device>(device: &D) {
     let line = |x, _| x == 9;
     let frame = |x, y| {
         let (beside, above) = (x == 13 || x == 27, y == 3 || y == 124);
@@ -174,7 +180,7 @@ fn dots_beside_walls_across_bands() {
     ];
     for (i, (name, is_set)) in images.into_iter().enumerate() {
         let image = BinaryImage::from_fn(40, 128, is_set).unwrap();
-        let tracer = DeviceTracer::on(small_emulator(seed() + i as u64));
+        let tracer = DeviceTracer::on(device.small(seed() + i as u64));
         let found = trace_in_bands(&tracer, &image);
         assert_same(name, &found, &expected(&image, &TraceOptions::default()));
     }
@@ -182,42 +188,67 @@ fn dots_beside_walls_across_bands() {
 
 /// Lines that mirror each other, so that the same steps in other directions lead through the bands:
 /// each contour is cut by a task of its own.
-#[test]
-fn bands_cut_in_several_tasks() {
+pub(crate) fn bands_cut_in_several_tasks<D: Device>(device: &D) {
     let zigzag = |y: u32| (y % 16).min(16 - y % 16);
     let is_set = |x, y| x == 2 + zigzag(y) || x == 37 - zigzag(y);
     let image = BinaryImage::from_fn(40, 128, is_set).unwrap();
     for points in [1, 8] {
-        let tracer = DeviceTracer::on(small_emulator(seed() + points));
+        let tracer = DeviceTracer::on(device.small(seed() + points));
         let found = trace_in_bands(&hooks::with_cut_points(tracer, points as usize), &image);
         let name = format!("tasks of {points} points");
         assert_same(&name, &found, &expected(&image, &TraceOptions::default()));
     }
 }
 
-/// Bands on one to three emulators in the place of GPUs.
-#[test]
-fn bands_on_several_emulators() {
-    for run in 0..12 {
+/// Traces bands by all of `gpus` at once.
+pub(crate) fn trace_on<G: Gpu + Send + Sync>(
+    gpus: &[G],
+    bands: impl IntoIterator<Item = BinaryImage>,
+    options: &TraceOptions,
+) -> Contours {
+    let mut bands = bands.into_iter();
+    let tracer = BandTracer::in_memory(&options.contours).unwrap();
+    let contours = tracer.trace_on(gpus, || Ok(bands.next())).unwrap();
+    contours.into_contours().unwrap()
+}
+
+/// The rows of an image in bands of `rows`, the last one of fewer.
+pub(crate) fn bands_of(image: &BinaryImage, rows: u32) -> impl Iterator<Item = BinaryImage> {
+    (0..image.height())
+        .step_by(rows as usize)
+        .map(move |first| band_of(image, first, rows.min(image.height() - first)))
+}
+
+/// Bands on up to three queues, or on the processor.
+pub(crate) fn bands_on_several_gpus<D: Device>(device: &D) {
+    let (runs, large) = PerDevice {
+        emulator: (12, &[][..]),
+        gpu: (2000, &[("blobs", 8192, 1024), ("noise:0.5", 2048, 512)][..]),
+    }
+    .on::<D>();
+    for run in 0..runs {
         let mut random = Random::new((seed() << 32) | (1000 + run));
         let image = draw(&mut random);
         let options = options(&mut random);
-        let gpus: Vec<Emulator> = (0..run % 4)
-            .map(|i| small_emulator(4 * seed() + i))
-            .collect();
-        let mut bands = bands(&mut random, &image).into_iter();
-        let tracer = BandTracer::in_memory(&options.contours).unwrap();
-        let found = tracer.trace_on(&gpus, || Ok(bands.next())).unwrap();
-        let found = found.into_contours().unwrap();
+        let gpus: Vec<_> = (0..run % 4).map(|i| device.small(4 * seed() + i)).collect();
+        let bands = bands(&mut random, &image);
+        let found = trace_on(&gpus, bands, &options);
         let name = format!("run {run} of seed {}, {options:?}", seed());
         assert_same(&name, &found, &expected(&image, &options));
+    }
+    let gpus = [0, 1].map(|i| device.small(seed() + i));
+    for &(name, side, rows) in large {
+        let pattern: Pattern = name.parse().unwrap();
+        let image = pattern.generate(side, side, 3).unwrap();
+        let options = TraceOptions::default();
+        let found = trace_on(&gpus, bands_of(&image, rows), &options);
+        assert_same(name, &found, &expected(&image, &options));
     }
 }
 
 /// Errors come back, from reading and from bands that do not fit.
-#[test]
-fn errors_on_several_emulators() {
-    let gpus = [0, 1].map(|i| small_emulator(seed() + i));
+pub(crate) fn errors_on_several_gpus<D: Device>(device: &D) {
+    let gpus = [0, 1].map(|i| device.small(seed() + i));
     let options = TraceOptions::default();
     let band = |width| Ok(Some(BinaryImage::new(width, 32).unwrap()));
     let run = |next: &mut dyn FnMut() -> trazar::Result<Option<BinaryImage>>| {

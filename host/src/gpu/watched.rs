@@ -1,12 +1,14 @@
-//! An emulator that notes which kernels are launched, and refuses allocations.
+//! For tests: an emulator that notes which kernels are launched, and refuses allocations.
 
 use std::ffi::c_void;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use trazar::emulator::{Buffer, Emulator, EmulatorError};
-use trazar::gpu::{Gpu, KernelSpec, LaunchConfig, Launcher, Pod};
-use trazar::{Backend, Error, Result};
+use cuda_std::emulator::{Buffer, Emulator, EmulatorError};
+
+use super::{Gpu, KernelSpec, LaunchConfig, Launcher, Pod, sealed};
+use crate::backend::Backend;
+use crate::error::{Error, Result};
 
 /// An allocation on a [`Watched`] emulator.
 #[derive(Clone, Copy, Debug)]
@@ -64,28 +66,34 @@ impl Watched {
 
     /// Whether a kernel of that name was launched.
     pub fn has_launched(&self, kernel: &str) -> bool {
-        self.log.lock().unwrap().launched.contains(&kernel)
+        self.log().launched.contains(&kernel)
     }
 
     /// The number of allocations, refused ones included.
     pub fn allocations(&self) -> usize {
-        self.log.lock().unwrap().allocations
+        self.log().allocations
     }
 
     /// The number of allocations that were refused.
     pub fn refused(&self) -> usize {
-        self.log.lock().unwrap().refused
+        self.log().refused
     }
 
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes an allocation, or refuses it.
     fn allocate<T>(&self, len: usize) -> Result<()> {
-        let mut log = self.log.lock().unwrap();
+        let mut log = self.log();
         let allocation = Allocation {
             number: log.allocations,
             element: size_of::<T>(),
-            bytes: len * size_of::<T>(),
+            bytes: len.saturating_mul(size_of::<T>()),
         };
         log.allocations += 1;
-        match (self.refuse.lock().unwrap())(allocation) {
+        let mut refuse = self.refuse.lock().unwrap_or_else(PoisonError::into_inner);
+        match refuse(allocation) {
             None => Ok(()),
             Some(error) => {
                 log.refused += 1;
@@ -110,11 +118,13 @@ impl Launcher for Watched {
         config: LaunchConfig,
         args: &[*const c_void],
     ) -> Result<()> {
-        self.log.lock().unwrap().launched.push(spec.name);
+        self.log().launched.push(spec.name);
         // SAFETY: the caller's promise, passed on.
         Ok(unsafe { self.emulator.launch(spec, config, args) }?)
     }
 }
+
+impl sealed::Sealed for Watched {}
 
 // SAFETY: buffers and launches are the emulator's.
 unsafe impl Gpu for Watched {

@@ -1,0 +1,284 @@
+//! What only an emulator can show: allocations that fail on request, which kernels were launched,
+//! and memory of another device.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use trazar::generate::{self, Pattern};
+use trazar::gpu::watched::{Allocation, Watched};
+use trazar::route::{
+    DeviceGrid, DeviceRouteOptions, DeviceRouter, Fallback, FieldUse, Net, RouteAlgorithm,
+    RouteOptions,
+};
+use trazar::{
+    BinaryImage, Connectivity, DeviceImage, DeviceLabeler, Engine, Error, LabelAlgorithm,
+    LabelOptions, TraceOptions,
+};
+use trazar_test_support::emulators::{emulator_of, seed};
+use trazar_test_support::grids::{Weights, random_grid};
+use trazar_test_support::labels::{ALGORITHMS, CONNECTIVITIES, difference, options};
+use trazar_test_support::routes::mistake;
+
+use crate::devices::label::check_labels;
+use crate::devices::route_fields::{check_nets, close_pins, pairs_far_apart};
+
+/// An emulator on which every fourth allocation of 16-bit elements fails with that error: a band
+/// makes three, so that no two bands have memory for their tiles at once.
+fn short_of_memory(error: impl Fn(Allocation) -> Error + Send + 'static) -> Watched {
+    let mut allocations = 0;
+    Watched::refusing(emulator_of(seed()), move |allocation| {
+        allocations += u32::from(allocation.element == 2);
+        let is_fourth = allocation.element == 2 && allocations.is_multiple_of(4);
+        is_fourth.then(|| error(allocation))
+    })
+}
+
+/// Without memory to keep the tiles of several bands, labels are written twice.
+#[test]
+fn labels_in_bands_without_memory_to_wait() {
+    let image = Pattern::ALL[0].generate(131, 3 * 64 + 7, seed()).unwrap();
+    let noise = generate::noise(68, 4 * 64, 0.5, seed()).unwrap();
+    for (image, connectivity) in [&image, &noise].into_iter().zip(CONNECTIVITIES) {
+        let gpu = short_of_memory(|allocation| allocation.out_of_memory());
+        let labeler = DeviceLabeler::on(gpu).with_band_pixels(64);
+        let on_device = DeviceImage::upload(labeler.gpu(), image).unwrap();
+        let run = options(connectivity, LabelAlgorithm::Tiles, false);
+        let found = labeler.label(&on_device, &run).unwrap().to_host().unwrap();
+        let expected = options(connectivity, LabelAlgorithm::Sequential, false);
+        let expected = Engine::cpu().label(image, &expected).unwrap();
+        assert_eq!(difference(&found, &expected), None, "not the CPU's labels");
+        let refused = labeler.gpu().refused();
+        assert_eq!(refused, 3, "one per band but the first");
+    }
+}
+
+/// Another error than a lack of memory ends the work, and is returned.
+#[test]
+fn labels_in_bands_on_a_gpu_that_fails() {
+    let image = Pattern::ALL[0].generate(131, 3 * 64 + 7, seed()).unwrap();
+    let gpu = short_of_memory(|_| std::io::Error::other("broken").into());
+    let labeler = DeviceLabeler::on(gpu).with_band_pixels(64);
+    let on_device = DeviceImage::upload(labeler.gpu(), &image).unwrap();
+    let run = options(CONNECTIVITIES[0], LabelAlgorithm::Tiles, false);
+    let refused = labeler.label(&on_device, &run);
+    assert!(
+        matches!(&refused, Err(Error::Write(error)) if error.to_string() == "broken"),
+        "{refused:?}"
+    );
+    assert_eq!(labeler.gpu().refused(), 1, "tried again");
+}
+
+/// Whichever allocation fails, the labels are right or the error says that memory is short.
+#[test]
+fn labels_where_any_allocation_fails() {
+    let image = generate::noise(68, 3 * 64, 0.5, seed()).unwrap();
+    let run = options(CONNECTIVITIES[1], LabelAlgorithm::Tiles, true);
+    let expected = options(CONNECTIVITIES[1], LabelAlgorithm::Sequential, true);
+    let expected = Engine::cpu().label(&image, &expected).unwrap();
+    let mut failed = 0;
+    for number in 0.. {
+        let gpu = Watched::refusing(emulator_of(seed()), move |allocation| {
+            (allocation.number == number).then(|| allocation.out_of_memory())
+        });
+        let labeler = DeviceLabeler::on(gpu).with_band_pixels(64);
+        let label = || {
+            let on_device = DeviceImage::upload(labeler.gpu(), &image)?;
+            labeler.label(&on_device, &run)?.to_host()
+        };
+        match label() {
+            Ok(found) => {
+                let difference = difference(&found, &expected);
+                assert_eq!(
+                    difference, None,
+                    "not the CPU's labels: allocation {number}"
+                );
+            }
+            Err(error) if error.is_out_of_memory() => failed += 1,
+            Err(error) => panic!("allocation {number}: {error}"),
+        }
+        if labeler.gpu().refused() == 0 {
+            break;
+        }
+    }
+    assert!(failed > 0);
+}
+
+/// Labels come to the host by runs where these are few, else by pixels. Rows start anywhere in the
+/// chunks of words in which runs are counted.
+#[test]
+fn labels_by_runs_and_by_pixels() {
+    let sizes = [
+        (1, 3000),
+        (63, 700),
+        (64, 513),
+        (65, 300),
+        (131, 200),
+        (20_000, 3),
+    ];
+    let mut ways = [0; 2];
+    for (width, height) in sizes {
+        let noise = |density| generate::noise(width, height, density, seed()).unwrap();
+        let images = [
+            BinaryImage::new(width, height).unwrap(),
+            noise(0.05),
+            noise(0.97),
+            generate::blobs(width, height, seed()).unwrap(),
+            generate::checkerboard(width, height).unwrap(),
+        ];
+        for (i, image) in images.iter().enumerate() {
+            let gpu = Watched::new(emulator_of(seed()));
+            let engine = Engine::on(gpu.clone());
+            let algorithm = ALGORITHMS[i % ALGORITHMS.len()];
+            let connectivity = CONNECTIVITIES[(i + width as usize) % CONNECTIVITIES.len()];
+            let same = check_labels(&engine, image, connectivity, algorithm, i % 2 == 0);
+            same.unwrap_or_else(|error| panic!("{width} × {height}, image {i}: {error}"));
+            let is_start = |x: u32, y| image.get(x, y) && (x == 0 || !image.get(x - 1, y));
+            let starts_in = |y| (0..width).filter(|&x| is_start(x, y)).count() as u64;
+            let runs: u64 = (0..height).map(starts_in).sum();
+            // An image without runs needs no labels of them.
+            let by_runs = runs > 0 && runs <= image.pixel_count() / 8;
+            let was_launched = gpu.has_launched("run_labels");
+            assert_eq!(was_launched, by_runs, "{width} × {height}, image {i}");
+            ways[usize::from(by_runs)] += 1;
+        }
+    }
+    assert!(ways.iter().all(|&images| images >= 6), "{ways:?}");
+}
+
+/// Without memory to count runs, labels come by pixels.
+#[test]
+fn labels_without_memory_for_runs() {
+    let gpu = short_of_memory(|allocation| allocation.out_of_memory());
+    let image = generate::blobs(131, 200, seed()).unwrap();
+    let engine = Engine::on(gpu.clone());
+    let (connectivity, algorithm) = (CONNECTIVITIES[0], LabelAlgorithm::Tiles);
+    check_labels(&engine, &image, connectivity, algorithm, false).unwrap();
+    assert_eq!(gpu.refused(), 1);
+    assert!(!gpu.has_launched("run_labels"));
+
+    let gpu = short_of_memory(|_| std::io::Error::other("broken").into());
+    let run = options(connectivity, algorithm, false);
+    let refused = Engine::on(gpu).label(&image, &run);
+    assert!(
+        matches!(&refused, Err(Error::Write(error)) if error.to_string() == "broken"),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn an_image_of_another_device_is_refused() {
+    let image = BinaryImage::from_art("#.#").unwrap();
+    let on_device = DeviceImage::upload(&emulator_of(seed()), &image).unwrap();
+    let other = DeviceLabeler::on(emulator_of(seed()));
+    let run = options(Connectivity::Four, LabelAlgorithm::Tiles, false);
+    let refused = other.label(&on_device, &run);
+    assert!(matches!(refused, Err(Error::Emulator(_))), "{refused:?}");
+}
+
+/// An engine keeps the memory that it traces in. Where there is none for another job, it gives that
+/// back and tries once more.
+#[test]
+fn an_engine_gives_its_memory_back() {
+    let is_short = Arc::new(AtomicBool::new(false));
+    let refuses = is_short.clone();
+    let gpu = Watched::refusing(emulator_of(seed()), move |allocation| {
+        // The image, which comes first.
+        let refused = allocation.bytes > 1000 && refuses.swap(false, Relaxed);
+        refused.then(|| allocation.out_of_memory())
+    });
+    let engine = Engine::on(gpu.clone());
+    let first = generate::noise(200, 100, 0.5, seed()).unwrap();
+    let second = generate::noise(131, 70, 0.5, seed()).unwrap();
+    let options = TraceOptions::default();
+    let check = |image| {
+        let expected = Engine::cpu().trace(image, &options).unwrap();
+        assert_eq!(engine.trace(image, &options).unwrap(), expected);
+    };
+    assert_eq!(engine.working_memory(), 0);
+    check(&first);
+    let kept = engine.working_memory();
+    assert!(kept > first.pixel_count(), "{kept}");
+    // The second time, memory is needed for the image and the result alone.
+    let before = gpu.allocations();
+    check(&first);
+    let again = gpu.allocations() - before;
+    assert!(again < before / 2, "{again} allocations after {before}");
+    assert_eq!(engine.working_memory(), kept);
+
+    is_short.store(true, Relaxed);
+    check(&second);
+    assert_eq!(gpu.refused(), 1);
+    assert!((1..kept).contains(&engine.working_memory()));
+    is_short.store(true, Relaxed);
+    let labels = LabelOptions::default();
+    let expected = Engine::cpu().label(&second, &labels).unwrap();
+    let found = engine.label(&second, &labels).unwrap();
+    assert_eq!(found.as_slice(), expected.as_slice());
+    assert_eq!(gpu.refused(), 2);
+    // Labels keep nothing, so that the engine has nothing to give back for the next.
+    assert_eq!(engine.working_memory(), 0);
+    is_short.store(true, Relaxed);
+    let refused = engine.label(&second, &labels);
+    assert!(
+        matches!(&refused, Err(error) if error.is_out_of_memory()),
+        "{refused:?}"
+    );
+    assert_eq!(gpu.refused(), 3);
+}
+
+/// Of errors, only a lack of memory makes routing by fields fall back to tiles.
+#[test]
+fn nets_without_memory_for_fields_go_to_tiles() {
+    let grid = random_grid(24, 20, 1, Weights::Even, seed());
+    let nothing = FieldUse::default();
+    // Fields take more memory than a net in tiles.
+    let limited = |bytes, error: fn(Allocation) -> Error| {
+        Watched::refusing(emulator_of(seed()), move |allocation| {
+            (allocation.bytes > bytes).then(|| error(allocation))
+        })
+    };
+    let no_memory = |allocation: Allocation| allocation.out_of_memory();
+    let some = 64 << 10;
+    let uses = check_nets(
+        &limited(some, no_memory),
+        &grid,
+        &[close_pins(30), Net::default()],
+    )
+    .unwrap();
+    let mut in_tiles = FieldUse::default();
+    in_tiles.in_tiles = 29;
+    in_tiles.fallback = Some(Fallback::OutOfMemory);
+    assert_eq!(uses, [in_tiles, nothing]);
+    let broken = |_: Allocation| Error::from(std::io::Error::other("broken"));
+    let router = DeviceRouter::on(limited(some, broken));
+    let on_device = DeviceGrid::upload(router.gpu(), &grid).unwrap();
+    let refused = router.route(
+        &on_device,
+        &[close_pins(30)],
+        &DeviceRouteOptions::default(),
+    );
+    assert!(
+        matches!(&refused, Err(Error::Write(error)) if error.to_string() == "broken"),
+        "{refused:?}"
+    );
+
+    // There may be memory for fields, but none for a search besides.
+    let (grid, net) = pairs_far_apart();
+    let is_short = Arc::new(AtomicBool::new(false));
+    let refuses = is_short.clone();
+    let once = Watched::refusing(emulator_of(seed()), move |allocation| {
+        // Less memory than for the labels of two tiles.
+        let refused = allocation.bytes > 30 << 10 && refuses.swap(false, Relaxed);
+        refused.then(|| allocation.out_of_memory())
+    });
+    let on_device = DeviceGrid::upload(&once, &grid).unwrap();
+    is_short.store(true, Relaxed);
+    let nets = [net];
+    let found = DeviceRouter::on(once).route(&on_device, &nets, &DeviceRouteOptions::default());
+    let used = found.as_deref().unwrap()[0].field_use().unwrap();
+    assert_eq!(used.fallback, Some(Fallback::OutOfMemory));
+    assert!(used.by_fields > 0 && used.in_tiles > 0, "{used:?}");
+    let expected = Engine::cpu().route(&grid, &nets, &RouteOptions::default());
+    let mistake = mistake(found, &expected.unwrap(), RouteAlgorithm::Fields);
+    assert_eq!(mistake, None);
+}
