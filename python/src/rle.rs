@@ -54,7 +54,8 @@ fn texts<'py>(py: Python<'py>, masks: &[Rle]) -> PyResult<Vec<Text<'py>>> {
 #[pyfunction]
 pub(crate) fn rle_encode<'py>(masks: &Bound<'py, PyAny>, turned: bool) -> PyResult<Vec<Text<'py>>> {
     let py = masks.py();
-    let input = image::read(masks, None, true, 0)?;
+    let is_batch = numpy::PyUntypedArrayMethods::ndim(&numpys(masks)?) == 3;
+    let input = image::read(masks, None, is_batch, true, 0)?;
     if input.images.is_empty() {
         // Without pixels there is one count of 0.
         let shape: Vec<usize> = numpys(masks)?.getattr("shape")?.extract()?;
@@ -65,7 +66,7 @@ pub(crate) fn rle_encode<'py>(masks: &Bound<'py, PyAny>, turned: bool) -> PyResu
         } else {
             (height, width)
         };
-        let count = if input.is_batch { shape[0] } else { 1 };
+        let count = if is_batch { shape[0] } else { 1 };
         let mask = Rle::new(height, width, vec![0]).map_err(errors::from_library)?;
         return texts(py, &vec![mask; count]);
     }
