@@ -2,6 +2,7 @@
 
 use numpy::ndarray::{ArrayView2, Ix2, RawArrayView};
 use numpy::{Element, IntoPyArray, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -198,10 +199,13 @@ pub(crate) fn label_values<'py>(
         device: Device,
     ) -> PyResult<(Bound<'py, PyAny>, u32)> {
         let labels = run(array, background, mask, device, move |engine, image| {
-            engine.label_values(image, connectivity)
+            let labels = engine.label_values(image, connectivity)?;
+            crate::labels::checked(labels.count())?;
+            Ok(labels)
         })?;
         let (shape, count) = (array.dims(), labels.count());
-        let labels = owned(array.py(), shape, labels.into_vec())?;
+        let labels: Vec<i32> = bytemuck::allocation::cast_vec(labels.into_vec());
+        let labels = owned(array.py(), shape, labels)?;
         Ok((labels.into_any(), count))
     }
     let connectivity = neighbours(connectivity);
@@ -246,7 +250,7 @@ pub(crate) fn find_contours_by_label<'py>(
                 py.check_signals()?;
             }
             let [begin, end] = [group[0], group[1]];
-            let key = value.into_pyobject(py).map_err(Into::into)?.into_any();
+            let key = value.into_bound_py_any(py)?;
             let of_value = views.get_slice(begin, end);
             let rows = crate::arrays::hierarchy_view(&hierarchy, begin, end)?;
             result.set_item(key, (of_value, rows))?;

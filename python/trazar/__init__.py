@@ -5,6 +5,9 @@
 :func:`trace`          the same as arrays of all points, with measures, polygons and files
 :func:`label`          connected components, as ``scipy.ndimage.label`` numbers them
 :func:`label_stats`    the same, with areas, boxes and centroids
+:func:`polygonize`     the regions of equal value of a class raster or label image, as polygons
+:func:`shapes`         the same, as ``rasterio.features.shapes`` returns them
+:func:`label_values`   the regions' labels
 :func:`route`          trees that join pins on a grid of weighted edges
 :func:`distances`      the costs of cheapest paths on such a grid
 :func:`info`           versions and devices
@@ -28,6 +31,13 @@ from trazar import _trazar
 from trazar._contours import Contours
 from trazar._errors import DeviceError, Error, InputError, OutOfMemoryError
 from trazar._labels import label, label_batch, label_stats, label_stats_batch
+from trazar._regions import (
+    Regions,
+    find_contours_by_label,
+    label_values,
+    polygonize,
+    shapes,
+)
 from trazar._routes import BLOCKED, UNREACHED, Grid, Route, distances, route
 from trazar._tracing import (
     CHAIN_APPROX_NONE,
@@ -70,16 +80,21 @@ __all__ = [
     "Grid",
     "InputError",
     "OutOfMemoryError",
+    "Regions",
     "Route",
     "distances",
     "find_contours",
     "find_contours_batch",
+    "find_contours_by_label",
     "info",
     "label",
     "label_batch",
     "label_stats",
     "label_stats_batch",
+    "label_values",
+    "polygonize",
     "route",
+    "shapes",
     "trace",
     "trace_batch",
 ]

@@ -29,14 +29,19 @@ __all__ = [
     "device_trace",
     "distances",
     "find_contours",
+    "find_contours_by_label",
     "info",
     "is_on_gpu",
     "label",
     "label_part",
+    "label_values",
     "pack",
+    "region_dicts",
+    "region_wkb",
     "route",
     "trace",
     "trace_part",
+    "trace_regions",
 ]
 
 __version__: str
@@ -106,6 +111,27 @@ def trace_part(
     geometry: str,
     device: str,
 ) -> ContourPart: ...
+def trace_regions(
+    array: NDArray[Any],
+    background: NDArray[Any],
+    mask: Any,
+    connectivity: int,
+    device: str,
+) -> tuple[HostContours, NDArray[Any], NDArray[np.uint32], int]: ...
+def label_values(
+    array: NDArray[Any],
+    background: NDArray[Any],
+    mask: Any,
+    connectivity: int,
+    device: str,
+) -> tuple[NDArray[np.int32], int]: ...
+def find_contours_by_label(
+    array: NDArray[Any], background: NDArray[Any], mode: int, method: int, device: str
+) -> dict[Any, tuple[tuple[NDArray[np.int32], ...], NDArray[np.int32]]]: ...
+def region_dicts(
+    contours: HostContours, values: list[float], transform: tuple[float, ...]
+) -> list[tuple[dict[str, Any], float]]: ...
+def region_wkb(contours: HostContours, transform: tuple[float, ...]) -> list[bytes]: ...
 def route(
     grid: Grid,
     pin_cells: NDArray[np.uint32],
