@@ -45,7 +45,10 @@ pub fn write_regions_svg(
         text.put("\"><title>value ");
         match region.value.whole() {
             Some(whole) => text.integer(whole),
-            None => text.display(format_args!("{:?}", region.value.float().unwrap_or_default())),
+            None => text.display(format_args!(
+                "{:?}",
+                region.value.float().unwrap_or_default()
+            )),
         };
         text.put(", region ").integer(region.number);
         text.put(", area ").integer(region.area);
