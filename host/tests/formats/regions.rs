@@ -322,7 +322,9 @@ fn polygons_of_all_types() {
             macro_rules! converted {
                 ($($type:ty, $column:literal, $convert:expr;)*) => {$(
                     let values: Vec<$type> = bytes.iter().map($convert).collect();
-                    check(&trace(size, &values, connectivity), |value| value as f64, $column);
+                    // By its text, which any type has.
+                    let number = |value: $type| value.to_string().parse().unwrap();
+                    check(&trace(size, &values, connectivity), number, $column);
                 )*};
             }
             converted! {
