@@ -15,6 +15,7 @@ PEERS = {
     "test_dask.py": ["dask"],
     "test_docs.py": ["cv2", "scipy", "shapely"],
     "test_labels.py": ["scipy", "skimage"],
+    "test_regions.py": ["cc3d", "cv2", "rasterio", "shapely", "skimage"],
 }
 MISSING = {
     file: [peer for peer in peers if importlib.util.find_spec(peer) is None]
