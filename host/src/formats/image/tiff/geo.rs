@@ -144,11 +144,13 @@ impl Keys {
                 .map(|&[.., value]| value)
                 .next()
         };
-        let geodetic = value(GEODETIC_CRS);
-        let code = match (value(MODEL_TYPE), value(PROJECTED_CRS)) {
+        let (projected, geodetic) = (value(PROJECTED_CRS), value(GEODETIC_CRS));
+        let code = match value(MODEL_TYPE) {
+            // Without a code, text or parameters say what the projection is.
+            Some(1) => projected.or(Some(USER_DEFINED)),
             // Geographic or geocentric coordinates.
-            (Some(2 | 3), _) | (_, None) => geodetic,
-            (_, projected) => projected,
+            Some(2 | 3) => geodetic.or(Some(USER_DEFINED)),
+            _ => projected.or(geodetic),
         };
         Ok(Self {
             crs: code.map(|code| match code {
