@@ -146,11 +146,12 @@ impl Keys {
         };
         let (projected, geodetic) = (value(PROJECTED_CRS), value(GEODETIC_CRS));
         let code = match value(MODEL_TYPE) {
-            // Without a code, text or parameters say what the projection is.
-            Some(1) => projected.or(Some(USER_DEFINED)),
+            None => projected.or(geodetic),
             // Geographic or geocentric coordinates.
             Some(2 | 3) => geodetic.or(Some(USER_DEFINED)),
-            _ => projected.or(geodetic),
+            // Projected ones. Without a code, text or parameters say what the projection is; the
+            // code of its datum is not that of the CRS.
+            Some(_) => projected.or(Some(USER_DEFINED)),
         };
         Ok(Self {
             crs: code.map(|code| match code {
