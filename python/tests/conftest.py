@@ -15,6 +15,8 @@ PEERS = {
     "test_dask.py": ["dask"],
     "test_docs.py": ["cv2", "scipy", "shapely"],
     "test_labels.py": ["scipy", "skimage"],
+    "test_measure.py": ["skimage"],
+    "test_rle.py": ["pycocotools"],
 }
 MISSING = {
     file: [peer for peer in peers if importlib.util.find_spec(peer) is None]

@@ -16,6 +16,7 @@
 //! | out, labels | `.npy` | [`write_labels_npy`] |
 //! | | PNG, one colour per component | [`write_labels_png`] |
 //! | | CSV, statistics | [`write_statistics`] |
+//! | out, measures of labels | CSV | [`write_measures`] |
 //! | out, labels band by band | `.npy` | [`write_label_band_npy`] |
 //! | | CSV, statistics | [`write_band_statistics`] |
 //! | out, images | PNG | [`write_image_png`] |
@@ -43,6 +44,7 @@ mod colour;
 mod contours;
 mod image;
 mod labels;
+mod measures;
 mod npy;
 mod output;
 mod panics;
@@ -72,6 +74,7 @@ pub use self::labels::{
     write_band_statistics, write_label_band_npy, write_labels_npy, write_labels_png,
     write_statistics,
 };
+pub use self::measures::write_measures;
 pub use self::output::Output;
 pub use self::progress::report_reading;
 pub use self::regions::{
