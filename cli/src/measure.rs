@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 use trazar::formats::{self, Raster, RasterValues, read_raster};
-use trazar::measure::{Label, MeasureOptions, Measures, Properties, Property};
+use trazar::measure::{Label, MeasureOptions, Measures, Properties};
 use trazar::{Backend, Engine, Job, Samples};
 
 use crate::args::{Asked, MeasureArgs, RunArgs, TableFormat};
