@@ -229,7 +229,7 @@ fn label_each(
 }
 
 /// Refuses more components than SciPy's type of labels can count.
-fn checked(count: u32) -> trazar::Result<()> {
+pub(crate) fn checked(count: u32) -> trazar::Result<()> {
     if count <= i32::MAX as u32 {
         return Ok(());
     }

@@ -199,10 +199,13 @@ pub(crate) fn label_values<'py>(
         device: Device,
     ) -> PyResult<(Bound<'py, PyAny>, u32)> {
         let labels = run(array, background, mask, device, move |engine, image| {
-            engine.label_values(image, connectivity)
+            let labels = engine.label_values(image, connectivity)?;
+            crate::labels::checked(labels.count())?;
+            Ok(labels)
         })?;
         let (shape, count) = (array.dims(), labels.count());
-        let labels = owned(array.py(), shape, labels.into_vec())?;
+        let labels: Vec<i32> = bytemuck::allocation::cast_vec(labels.into_vec());
+        let labels = owned(array.py(), shape, labels)?;
         Ok((labels.into_any(), count))
     }
     let connectivity = neighbours(connectivity);

@@ -17,6 +17,8 @@ PEERS = {
     "test_labels.py": ["scipy", "skimage"],
     "test_measure.py": ["skimage"],
     "test_rle.py": ["pycocotools"],
+    "test_sieve.py": ["rasterio"],
+    "test_regions.py": ["cc3d", "cv2", "rasterio", "shapely", "skimage"],
 }
 MISSING = {
     file: [peer for peer in peers if importlib.util.find_spec(peer) is None]

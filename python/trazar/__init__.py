@@ -6,7 +6,11 @@
 :func:`label`          connected components, as ``scipy.ndimage.label`` numbers them
 :func:`label_stats`    the same, with areas, boxes and centroids
 :func:`measure`        measures of labels, as ``skimage.measure.regionprops_table`` returns them
+:func:`sieve`          small regions replaced, as ``rasterio.features.sieve`` does
 :mod:`trazar.rle`      masks as run lengths, as ``pycocotools.mask`` makes them
+:func:`polygonize`     the regions of equal value of a class raster or label image, as polygons
+:func:`shapes`         the same, as ``rasterio.features.shapes`` returns them
+:func:`label_values`   the regions' labels
 :func:`route`          trees that join pins on a grid of weighted edges
 :func:`distances`      the costs of cheapest paths on such a grid
 :func:`info`           versions and devices
@@ -31,7 +35,15 @@ from trazar._contours import Contours
 from trazar._errors import DeviceError, Error, InputError, OutOfMemoryError
 from trazar._labels import label, label_batch, label_stats, label_stats_batch
 from trazar._measure import measure
+from trazar._regions import (
+    Regions,
+    find_contours_by_label,
+    label_values,
+    polygonize,
+    shapes,
+)
 from trazar._routes import BLOCKED, UNREACHED, Grid, Route, distances, route
+from trazar._sieve import sieve
 from trazar._tracing import (
     CHAIN_APPROX_NONE,
     CHAIN_APPROX_SIMPLE,
@@ -73,18 +85,24 @@ __all__ = [
     "Grid",
     "InputError",
     "OutOfMemoryError",
+    "Regions",
     "Route",
     "distances",
     "find_contours",
     "find_contours_batch",
+    "find_contours_by_label",
     "info",
     "label",
     "label_batch",
     "label_stats",
     "label_stats_batch",
+    "label_values",
     "measure",
+    "polygonize",
     "rle",
     "route",
+    "shapes",
+    "sieve",
     "trace",
     "trace_batch",
 ]

@@ -31,6 +31,7 @@ __all__ = [
     "device_trace",
     "distances",
     "find_contours",
+    "find_contours_by_label",
     "info",
     "is_on_gpu",
     "label",
@@ -44,9 +45,15 @@ __all__ = [
     "rle_iou",
     "rle_merge",
     "rle_to_bbox",
+    "label_values",
+    "pack",
+    "region_dicts",
+    "region_wkb",
     "route",
+    "sieve",
     "trace",
     "trace_part",
+    "trace_regions",
 ]
 
 __version__: str
@@ -131,6 +138,30 @@ def rle_iou(
     found: Sequence[_Mask], truth: Sequence[_Mask], is_crowd: Sequence[bool]
 ) -> NDArray[np.float64]: ...
 def rle_merge(masks: Sequence[_Mask], intersect: bool) -> _Text: ...
+def trace_regions(
+    array: NDArray[Any],
+    background: NDArray[Any],
+    mask: Any,
+    connectivity: int,
+    device: str,
+) -> tuple[HostContours, NDArray[Any], NDArray[np.uint32], int]: ...
+def label_values(
+    array: NDArray[Any],
+    background: NDArray[Any],
+    mask: Any,
+    connectivity: int,
+    device: str,
+) -> tuple[NDArray[np.int32], int]: ...
+def find_contours_by_label(
+    array: NDArray[Any], background: NDArray[Any], mode: int, method: int, device: str
+) -> dict[Any, tuple[tuple[NDArray[np.int32], ...], NDArray[np.int32]]]: ...
+def region_dicts(
+    contours: HostContours, values: list[float], transform: tuple[float, ...]
+) -> list[tuple[dict[str, Any], float]]: ...
+def region_wkb(contours: HostContours, transform: tuple[float, ...]) -> list[bytes]: ...
+def sieve(
+    source: Any, size: int, mask: Any | None, connectivity: int
+) -> NDArray[Any]: ...
 def route(
     grid: Grid,
     pin_cells: NDArray[np.uint32],

@@ -266,16 +266,34 @@ pub(super) fn pack_word<T: Sample>(values: &[T], threshold: T) -> (u64, bool) {
     (gather(&bytes), any_nan)
 }
 
-/// The lowest bits of 64 bytes as a word.
+/// The lowest bits of 64 bytes as a word; the bytes are 0 or 1.
+#[inline(always)]
 pub(super) fn gather(bytes: &[u8; WORD_BITS]) -> u64 {
-    // One multiplication turns each eight bytes into eight bits: byte i, at bit 8 i, times
-    // 2^(56 - 7 i) lands on bit 56 + i, and no two products overlap.
-    const GATHER: u64 = 0x0102_0408_1020_4080;
-    let mut word = 0;
-    for (i, group) in bytes.as_chunks::<8>().0.iter().enumerate() {
-        word |= (u64::from_le_bytes(*group).wrapping_mul(GATHER) >> 56) << (8 * i);
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{__m128i, _mm_movemask_epi8, _mm_slli_epi16};
+
+        // The highest bits of 16 bytes at a time. All processors of the architecture have SSE2.
+        let quarters: &[__m128i; 4] = &bytemuck::cast(*bytes);
+        let mut word = 0;
+        for (i, &quarter) in quarters.iter().enumerate() {
+            // SAFETY: SSE2 is there.
+            let bits = unsafe { _mm_movemask_epi8(_mm_slli_epi16::<7>(quarter)) };
+            word |= u64::from(bits.cast_unsigned()) << (16 * i);
+        }
+        word
     }
-    word
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        // One multiplication turns each eight bytes into eight bits: byte i, at bit 8 i, times
+        // 2^(56 - 7 i) lands on bit 56 + i, and no two products overlap.
+        const GATHER: u64 = 0x0102_0408_1020_4080;
+        let mut word = 0;
+        for (i, group) in bytes.as_chunks::<8>().0.iter().enumerate() {
+            word |= (u64::from_le_bytes(*group).wrapping_mul(GATHER) >> 56) << (8 * i);
+        }
+        word
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! Small regions replaced by their largest neighbours.
 
-use super::super::label::cpu::values as labels_of_values;
 use crate::error::{Error, Result};
 use crate::image::{PixelValue, ValueImage};
 use crate::label::Connectivity;
@@ -24,7 +23,7 @@ pub(crate) fn sieve<T: PixelValue>(
     progress: &Progress<'_>,
 ) -> Result<Vec<T>> {
     const WHAT: &str = "the sizes and neighbours of regions";
-    let labels = labels_of_values::label(image, connectivity, progress)?;
+    let labels = crate::label::cpu::values::label(image, connectivity, progress)?;
     let regions = labels.as_slice();
     let width = image.width() as usize;
     let count = labels.count() as usize + 1;

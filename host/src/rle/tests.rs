@@ -97,7 +97,7 @@ fn texts_that_lie_are_refused() {
     refused(3, 4, b"P", "within a number");
     refused(3, 4, b"oooooooooo0", "continues");
     refused(3, 4, b"O", "count of -1");
-    refused(3, 4, b"111O", "count of");
+    refused(3, 4, b"111N", "count of -1");
     refused(1 << 16, 1 << 16, b"0", "fewer than 2³² pixels");
     assert!(Rle::new(3, 4, vec![u32::MAX; 1000]).is_err());
     // Any bytes.

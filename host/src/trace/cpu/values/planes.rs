@@ -4,7 +4,6 @@
 //! for the neighbours to the E, S, SE and SW, are all that is read of an image: the other four
 //! neighbours are those of the pixels there. They are found in one pass over the values.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -14,10 +13,11 @@ use super::super::chains::Direction;
 use super::super::pixels::{MAX_STRAIGHT, Pixels, SPARE_ROWS, Strips};
 use super::super::saddles::{Overlap, RunRows};
 use super::super::sides::Joined;
+use super::last::LastOfValue;
 use crate::error::Result;
 use crate::image::compare::{ValueRow, row_words};
 use crate::image::{PixelValue, ValueImage, WORD_BITS};
-use crate::memory::{advise_large_pages, push, reserve, reserve_in_map, zeroed_vec};
+use crate::memory::{advise_large_pages, push, reserve, zeroed_vec};
 use crate::trace::contours::BorderKind;
 
 /// Name used in out-of-memory errors.
@@ -102,7 +102,7 @@ impl ValuePlanes {
             .map(|task| {
                 let mut starts = Vec::new();
                 let mut counts = Vec::new();
-                let mut last_of_value = HashMap::new();
+                let mut last_of_value = LastOfValue::default();
                 let end = (self.height as usize).min((task + 1) * rows);
                 for y in task * rows..end {
                     let before = starts.len();
@@ -193,7 +193,7 @@ fn find_starts<T: PixelValue>(
     image: &ValueImage<'_, T>,
     y: usize,
     joined: Joined,
-    last_of_value: &mut HashMap<u64, u32>,
+    last_of_value: &mut LastOfValue,
     starts: &mut Vec<[u32; 2]>,
 ) -> Result<()> {
     let n = pixels.row_words();
@@ -214,13 +214,12 @@ fn find_starts<T: PixelValue>(
             let x = (i * WORD_BITS + bit) as u32;
             let key = image.value(x, y as u32).key();
             if may_begin >> bit & 1 == 1
-                && let Some(&before) = last_of_value.get(&key)
+                && let Some(before) = last_of_value.get(key)
             {
                 push(starts, [x, before], PLANES)?;
             }
             if east >> bit & 1 == 1 {
-                reserve_in_map(last_of_value, PLANES)?;
-                last_of_value.insert(key, x);
+                last_of_value.replace(key, x)?;
             }
         }
     }

@@ -1,0 +1,501 @@
+"""Regions: what is connected and has one value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from trazar import _trazar
+from trazar._arrays import is_on_gpu, one_image
+from trazar._contours import Contours
+from trazar._errors import InputError
+from trazar._tracing import CHAIN_APPROX_SIMPLE, RETR_TREE
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    from trazar._arrays import Device
+
+    PathLike = str | os.PathLike[str]
+
+_IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+
+
+def shapes(
+    image: Any,
+    mask: Any = None,
+    connectivity: int = 4,
+    transform: Any = None,
+) -> Iterator[tuple[dict[str, Any], float]]:
+    """Yield each region's polygon and value, as ``rasterio.features.shapes`` does.
+
+    Parameters
+    ----------
+    image : array of shape (H, W)
+        uint8, uint16, uint32, int16, int32, int64 or float32, of any strides, or booleans. NaN is
+        no data.
+    mask : array of shape (H, W), optional
+        Pixels where it is 0 or False are left out.
+    connectivity : {4, 8}
+        Whether pixels of one value that touch at a corner only are of different regions, or of one.
+    transform : affine.Affine or six numbers, optional
+        From pixels to the coordinates of the polygons: ``(a, b, c, d, e, f)`` with
+        ``x = a * column + b * row + c`` and ``y = d * column + e * row + f``.
+
+    Returns
+    -------
+    iterator of (dict, float)
+        A polygon in GeoJSON's form, with closed rings, and its pixels' value. Polygons are in
+        raster order of their first pixels, which is not rasterio's order.
+
+    Raises
+    ------
+    InputError
+        For an image or a mask of another shape or type.
+    OutOfMemoryError
+
+    See Also
+    --------
+    polygonize : the same as arrays, as shapely polygons, WKB or files, which takes less time.
+
+    Examples
+    --------
+    >>> import numpy as np, trazar
+    >>> image = np.array([[5, 5], [5, 7]], np.uint8)
+    >>> for polygon, value in trazar.shapes(image):
+    ...     print(value, polygon["coordinates"])
+    5.0 [[(0.0, 0.0), (0.0, 2.0), (1.0, 2.0), (1.0, 1.0), (2.0, 1.0), (2.0, 0.0), (0.0, 0.0)]]
+    7.0 [[(1.0, 1.0), (1.0, 2.0), (2.0, 2.0), (2.0, 1.0), (1.0, 1.0)]]
+    """
+    regions = polygonize(image, mask=mask, connectivity=connectivity, transform=transform)
+    values = regions.values.astype(float).tolist()
+    return iter(_trazar.region_dicts(regions.contours._single(), values, regions.transform))
+
+
+def polygonize(
+    image: Any,
+    *,
+    background: ArrayLike | None = None,
+    mask: Any = None,
+    connectivity: int = 4,
+    transform: Any = None,
+    device: Device = "auto",
+) -> Regions:
+    """Trace the regions of an image along the pixels' edges.
+
+    Parameters
+    ----------
+    image, mask, connectivity, transform
+        As for :func:`shapes`.
+    background : number or numbers, optional
+        Values whose pixels are left out.
+    device : {"auto", "cpu"}
+        What works on it: the processor, for now.
+
+    Returns
+    -------
+    Regions
+
+    Raises
+    ------
+    InputError, OutOfMemoryError
+        As :func:`shapes`.
+
+    Examples
+    --------
+    >>> import numpy as np, trazar
+    >>> image = np.array([[3, 3, 3], [3, 8, 3], [3, 3, 3]])
+    >>> regions = trazar.polygonize(image)
+    >>> regions
+    Regions(2 regions, 3 rings, 3 × 3 pixels)
+    >>> regions.values.tolist(), regions.regions.tolist()
+    ([3, 3, 8], [1, 1, 2])
+    """
+    _check_connectivity(connectivity)
+    values = _values(image, "image")
+    traced = _trazar.trace_regions(
+        values, _background(background, values), mask, connectivity, device
+    )
+    return Regions(*traced, _transform(transform))
+
+
+def label_values(
+    image: Any,
+    background: ArrayLike | None = 0,
+    connectivity: int = 4,
+    *,
+    mask: Any = None,
+    device: Device = "auto",
+) -> tuple[NDArray[np.int32], int]:
+    """Label the regions of an image: connected pixels of equal value.
+
+    Parameters
+    ----------
+    image, mask
+        As for :func:`shapes`.
+    background : number or numbers, optional
+        Values whose pixels are left out, 0 by default; None for none.
+    connectivity : {4, 8, 1, 2}
+        The number of neighbours, or of steps along axes, as scikit-image counts.
+    device : {"auto", "cpu"}
+        What works on it: the processor, for now.
+
+    Returns
+    -------
+    labels : int32 array of shape (H, W)
+        0 for pixels that are left out, 1, 2, ... for the regions in raster order of their first
+        pixels, as ``skimage.measure.label`` and ``cc3d`` number them.
+    count : int
+        The number of regions.
+
+    Raises
+    ------
+    InputError, OutOfMemoryError
+        As :func:`shapes`.
+
+    Examples
+    --------
+    >>> import numpy as np, trazar
+    >>> labels, count = trazar.label_values(np.array([[5, 5, 0], [7, 5, 7]]))
+    >>> labels.tolist(), count
+    ([[1, 1, 0], [2, 1, 3]], 3)
+    """
+    connectivity = {1: 4, 2: 8}.get(connectivity, connectivity)
+    _check_connectivity(connectivity)
+    values = _values(image, "image")
+    return _trazar.label_values(
+        values, _background(background, values), mask, connectivity, device
+    )
+
+
+def find_contours_by_label(
+    labels: Any,
+    mode: int = RETR_TREE,
+    method: int = CHAIN_APPROX_SIMPLE,
+    *,
+    background: ArrayLike | None = 0,
+    device: Device = "auto",
+) -> dict[Any, tuple[tuple[NDArray[np.int32], ...], NDArray[np.int32]]]:
+    """Find the contours of each label: those of ``cv2.findContours(labels == label)``.
+
+    All labels are traced in one pass: the time depends on the number of pixels and points, and not
+    on the number of labels.
+
+    Parameters
+    ----------
+    labels : array of shape (H, W)
+        As the image of :func:`shapes`.
+    mode, method
+        As for :func:`find_contours`.
+    background : number or numbers, optional
+        Labels that are left out, 0 by default; None for none.
+    device : {"auto", "cpu"}
+        What works on it: the processor, for now.
+
+    Returns
+    -------
+    dict of label to (contours, hierarchy)
+        For each label in ascending order what :func:`find_contours` returns: points, their order
+        and the hierarchy, exactly.
+
+    Raises
+    ------
+    InputError, OutOfMemoryError
+        As :func:`find_contours`.
+
+    Examples
+    --------
+    >>> import numpy as np, trazar
+    >>> labels = np.array([[7, 7, 4], [0, 7, 4]])
+    >>> found = trazar.find_contours_by_label(labels)
+    >>> {label: contours[0].tolist() for label, (contours, hierarchy) in found.items()}
+    {4: [[[2, 0]], [[2, 1]]], 7: [[[0, 0]], [[1, 1]], [[1, 0]]]}
+    """
+    values = _values(labels, "labels")
+    return _trazar.find_contours_by_label(
+        values, _background(background, values), mode, method, device
+    )
+
+
+class Regions:
+    """The regions of an image, as rings along the pixels' edges: what :func:`polygonize` returns.
+
+    Each region has an outer ring, followed by the rings of its holes. Regions are in raster order
+    of their first pixels. Ring ``i`` has the corners ``points[offsets[i]:offsets[i + 1]]``. Together
+    the polygons are a partition: regions that meet share their edges exactly, and a polygon's area
+    is its number of pixels.
+
+    Examples
+    --------
+    >>> import numpy as np, trazar
+    >>> regions = trazar.polygonize(np.array([[1, 2], [1, 1]]), background=2)
+    >>> len(regions), regions.points.tolist()
+    (1, [[0, 0], [0, 2], [2, 2], [2, 1], [1, 1], [1, 0]])
+    """
+
+    __slots__ = ("_contours", "_count", "_regions", "_transform", "_values")
+
+    def __init__(
+        self,
+        contours: _trazar.HostContours,
+        values: NDArray[Any],
+        regions: NDArray[np.uint32],
+        count: int,
+        transform: tuple[float, ...],
+    ) -> None:
+        self._contours = Contours(contours)
+        self._values = values
+        self._regions = regions
+        self._count = count
+        self._transform = transform
+
+    @property
+    def contours(self) -> Contours:
+        """All rings, in pixels; in the hierarchy a hole is below its region's outer ring.
+
+        Examples
+        --------
+        >>> import trazar
+        >>> trazar.polygonize([[1, 2]]).contours
+        Contours(2 contours, 8 points, 2 × 1 pixels, cpu)
+        """
+        return self._contours
+
+    @property
+    def points(self) -> NDArray[np.int32]:
+        """All rings' corners (x, y) in pixels: int32 of shape (P, 2).
+
+        Examples
+        --------
+        >>> import trazar
+        >>> trazar.polygonize([[1, 1]]).points.tolist()
+        [[0, 0], [0, 1], [2, 1], [2, 0]]
+        """
+        return self._contours.points
+
+    @property
+    def offsets(self) -> NDArray[np.intp]:
+        """Where each ring's corners begin, and the number of all.
+
+        Examples
+        --------
+        >>> import trazar
+        >>> trazar.polygonize([[1, 2]]).offsets.tolist()
+        [0, 4, 8]
+        """
+        return self._contours.offsets
+
+    @property
+    def kinds(self) -> NDArray[np.uint8]:
+        """Each ring's kind: 0 for a region's outer ring, 1 for a hole's.
+
+        Examples
+        --------
+        >>> import trazar
+        >>> trazar.polygonize([[1, 2]]).kinds.tolist()
+        [0, 0]
+        """
+        return self._contours.kinds
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """Each ring's value, of the image's type.
+
+        Examples
+        --------
+        >>> import trazar
+        >>> trazar.polygonize([[1, 2]]).values.tolist()
+        [1, 2]
+        """
+        return self._values
+
+    @property
+    def regions(self) -> NDArray[np.uint32]:
+        """Each ring's region: the label that :func:`label_values` gives its pixels.
+
+        Examples
+        --------
+        >>> import trazar
+        >>> trazar.polygonize([[1, 2]]).regions.tolist()
+        [1, 2]
+        """
+        return self._regions
+
+    @property
+    def transform(self) -> tuple[float, ...]:
+        """From pixels to the coordinates of polygons: see :func:`shapes`.
+
+        Examples
+        --------
+        >>> import trazar
+        >>> trazar.polygonize([[1]]).transform
+        (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+        """
+        return self._transform
+
+    def __len__(self) -> int:
+        return self._count
+
+    # Compared by identity: the arrays can be compared.
+    __hash__: ClassVar[Any] = object.__hash__
+
+    def __repr__(self) -> str:
+        regions, rings = self._count, len(self._contours)
+        return (
+            f"Regions({regions} region{'s'[: regions != 1]}, {rings} ring{'s'[: rings != 1]}, "
+            f"{self._contours.width} × {self._contours.height} pixels)"
+        )
+
+    def _repr_svg_(self) -> str | None:
+        """Return the picture that notebooks show, unless there are too many corners for one."""
+        return self._contours._repr_svg_()
+
+    def polygon_values(self) -> NDArray[Any]:
+        """Return each polygon's value, in the order of the polygons.
+
+        Examples
+        --------
+        >>> import trazar
+        >>> trazar.polygonize([[1, 2]]).polygon_values().tolist()
+        [1, 2]
+        """
+        return self._values[self._contours.kinds == 0]
+
+    def polygons(self) -> NDArray[np.object_]:
+        """Return a shapely polygon per region, with its holes, in the transform's coordinates.
+
+        With ``connectivity=4`` all are valid.
+
+        Raises
+        ------
+        ImportError
+            If shapely is not installed.
+
+        Examples
+        --------
+        >>> import numpy as np, trazar
+        >>> image = np.array([[3, 3, 3], [3, 8, 3], [3, 3, 3]])
+        >>> [polygon.area for polygon in trazar.polygonize(image).polygons()]
+        [8.0, 1.0]
+        """
+        polygons = self._contours.polygons()
+        if self._transform == _IDENTITY:
+            return polygons
+        import numpy as np
+        import shapely
+
+        a, b, c, d, e, f = self._transform
+        matrix, origin = np.array([[a, d], [b, e]]), np.array([c, f])
+        moved: NDArray[np.object_] = shapely.transform(polygons, lambda xy: xy @ matrix + origin)
+        return moved
+
+    def to_wkb(self) -> list[bytes]:
+        """Return each polygon in the OGC's well-known binary form, in the transform's coordinates.
+
+        Examples
+        --------
+        >>> import trazar
+        >>> [len(polygon) for polygon in trazar.polygonize([[1, 2]]).to_wkb()]
+        [93, 93]
+        """
+        return _trazar.region_wkb(self._contours._single(), self._transform)
+
+    def to_geopandas(self, crs: Any = None) -> Any:
+        """Return a GeoDataFrame with a row per region: ``value``, ``region`` and the polygon.
+
+        Parameters
+        ----------
+        crs : optional
+            The coordinates' reference system, as GeoPandas takes it.
+
+        Raises
+        ------
+        ImportError
+            If GeoPandas is not installed.
+        """
+        import geopandas
+        import numpy as np
+
+        columns = {
+            "value": self.polygon_values(),
+            "region": np.arange(1, self._count + 1, dtype=np.uint32),
+        }
+        return geopandas.GeoDataFrame(columns, geometry=self.polygons(), crs=crs)
+
+    def to_geoparquet(self, path: PathLike, crs: Any = None) -> None:
+        """Write a GeoParquet file with the rows of :meth:`to_geopandas`.
+
+        Raises
+        ------
+        ImportError
+            If GeoPandas or PyArrow is not installed.
+        OSError
+        """
+        self.to_geopandas(crs).to_parquet(path)
+
+
+def _check_connectivity(connectivity: int) -> None:
+    if connectivity not in (4, 8):
+        raise InputError(f"connectivity={connectivity!r}: it is 4 or 8")
+
+
+def _transform(transform: Any) -> tuple[float, ...]:
+    if transform is None:
+        return _IDENTITY
+    try:
+        # An affine.Affine has nine numbers.
+        numbers = tuple(float(number) for number in transform)
+    except TypeError:
+        numbers = ()
+    if len(numbers) not in (6, 9):
+        raise InputError(f"transform={transform!r}: it is an affine.Affine, or six numbers")
+    return numbers[:6]
+
+
+def _values(image: Any, name: str) -> NDArray[Any]:
+    """Return an image as an array of a type whose values are compared."""
+    import numpy as np
+
+    if is_on_gpu(image):
+        raise InputError(f"{name} on a GPU: regions are traced on the processor; copy it first")
+    if hasattr(image, "mask") and hasattr(image, "filled"):
+        raise InputError(
+            f"{name} is a masked array: give its data, and mask=~numpy.ma.getmaskarray({name})"
+        )
+    array = np.asarray(one_image(image, None))
+    if array.ndim != 2:
+        raise InputError(f"{name} of shape {array.shape}: it has 2 dimensions, (H, W)")
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if kind == "b":
+        array = array.view(np.uint8)
+    elif (kind, size) == ("i", 1):
+        array = array.astype(np.int16)
+    elif (kind, size) == ("u", 8):
+        if array.size and array.max() > np.iinfo(np.int64).max:
+            raise InputError(f"{name} of uint64 with values of 2**63 and more: int64 is largest")
+        array = array.astype(np.int64)
+    elif (kind, size) == ("f", 2):
+        array = array.astype(np.float32)
+    elif kind not in "iu" and (kind, size) != ("f", 4):
+        raise InputError(
+            f"{name} of {array.dtype}: values are integers, booleans or float32; "
+            f"{name}.astype(numpy.float32), say"
+        )
+    return np.require(array, array.dtype.newbyteorder("="), ["ALIGNED"])
+
+
+def _background(background: ArrayLike | None, values: NDArray[Any]) -> NDArray[Any]:
+    """Return the values to leave out that the type of ``values`` has."""
+    import numpy as np
+
+    if background is None:
+        return np.empty(0, values.dtype)
+    given = np.asarray(background).ravel()
+    if given.dtype.kind not in "biuf":
+        raise InputError(f"background={background!r}: it is a number, or some")
+    with np.errstate(invalid="ignore", over="ignore"):
+        kept = given.astype(values.dtype)
+    return kept[kept == given]
