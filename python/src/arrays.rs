@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use numpy::ndarray::{Array, Dimension, ShapeBuilder, StrideShape};
 use numpy::npyffi::{self, NPY_ARRAY_WRITEABLE, PY_ARRAY_API, npy_intp};
-use numpy::{Element, PyArray, PyArray1, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::{Element, PyArray, PyArray1, PyArrayMethods};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -113,7 +113,7 @@ pub(crate) fn hierarchy_view<'py>(
     end: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
     let mut shape: [npy_intp; 3] = [1, (end - begin) as npy_intp, 4];
-    assert!(begin <= end && end <= rows.dims()[1]);
+    assert!(begin <= end && 4 * end <= rows.len()?);
     // SAFETY: the elements from `4 * begin` to before `4 * end` are in `rows`, whose rows are one
     // after the other.
     unsafe { view(rows, 4 * begin, &mut shape) }
