@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 
 use glam::IVec2;
+use trazar::trace::ContourOptions;
 use trazar::{
     Approximation, BinaryImage, BorderKind, Connectivity, Contours, Engine, Geometry, PixelValue,
     RegionOptions, Samples, TraceAlgorithm, TraceOptions, ValueImage,
@@ -112,7 +113,7 @@ fn values_of<T: PixelValue>(image: &ValueImage<'_, T>) -> Vec<T> {
 }
 
 /// All options of tracing that go together.
-fn all_options() -> Vec<TraceOptions> {
+fn all_options() -> Vec<ContourOptions> {
     let mut all = Vec::new();
     for retrieval in RETRIEVALS {
         for approximation in [
@@ -122,7 +123,7 @@ fn all_options() -> Vec<TraceOptions> {
             Approximation::TehChinKCos,
         ] {
             for geometry in [Geometry::Centers, Geometry::Edges] {
-                let options = TraceOptions::default()
+                let options = ContourOptions::default()
                     .retrieval(retrieval)
                     .approximation(approximation)
                     .geometry(geometry);
@@ -138,7 +139,7 @@ fn all_options() -> Vec<TraceOptions> {
 /// Compares the contours of values with those of each value's own image.
 fn check_contours<T: PixelValue>(
     image: &ValueImage<'_, T>,
-    all_options: &[TraceOptions],
+    all_options: &[ContourOptions],
     what: &dyn Debug,
 ) {
     let engine = Engine::cpu();
@@ -150,7 +151,10 @@ fn check_contours<T: PixelValue>(
         let last = found.group_offsets().last().copied();
         assert_eq!(last, Some(found.contours().len()));
         for (group, bits) in found.iter().zip(&bits) {
-            let suzuki = options.algorithm(TraceAlgorithm::Suzuki);
+            let suzuki = TraceOptions {
+                contours: *options,
+                algorithm: Some(TraceAlgorithm::Suzuki),
+            };
             let expected = engine.trace(bits, &suzuki).unwrap();
             let what = format!("value {:?}, {options:?}, {what:?}", group.value());
             assert_eq!(group.points(), expected.points(), "{what}");
@@ -321,7 +325,7 @@ fn check_regions<T: PixelValue>(image: &ValueImage<'_, T>, what: &dyn Debug) {
 }
 
 /// All checks of one image.
-fn check<T: PixelValue>(width: usize, values: &[T], options: &[TraceOptions], what: &dyn Debug) {
+fn check<T: PixelValue>(width: usize, values: &[T], options: &[ContourOptions], what: &dyn Debug) {
     let height = values.len() / width;
     let samples = Samples::new(width as u32, height as u32, values).unwrap();
     let image = ValueImage::new(samples).unwrap();
@@ -339,7 +343,7 @@ fn check<T: PixelValue>(width: usize, values: &[T], options: &[TraceOptions], wh
 }
 
 /// The options under which a mistake in any stage shows.
-fn main_options() -> Vec<TraceOptions> {
+fn main_options() -> Vec<ContourOptions> {
     let simple = all_options().into_iter();
     simple
         .filter(|options| options.approximation == Approximation::Simple)
@@ -356,7 +360,7 @@ fn on_threads(count: usize, work: impl FnOnce() + Send) {
 fn random_images_match() {
     let mut random = Random::new(seeds::seed_or(1));
     let options = all_options();
-    for _ in 0..250 {
+    for _ in 0..150 {
         let picture = random_picture(&mut random);
         let threads = [1, 4][random.below(2) as usize];
         on_threads(threads, || {
@@ -512,7 +516,7 @@ fn nothing_that_counts_gives_nothing() {
         .unwrap();
     assert!(regions.is_empty() && regions.count() == 0);
     let contours = engine
-        .trace_values(&image, &TraceOptions::default())
+        .trace_values(&image, &ContourOptions::default())
         .unwrap();
     assert!(contours.is_empty());
     assert_eq!(contours.group_offsets(), [0]);
@@ -533,10 +537,7 @@ fn a_mask_of_another_size_and_other_devices_are_refused() {
     );
     let emulator = Engine::emulator(0);
     let refused = emulator
-        .label_values(&image, Connectivity::Four)
+        .trace_values(&image, &ContourOptions::default())
         .unwrap_err();
-    assert!(matches!(refused, trazar::Error::Unavailable(_)));
-    let suzuki = TraceOptions::default().algorithm(TraceAlgorithm::Suzuki);
-    let refused = Engine::cpu().trace_values(&image, &suzuki).unwrap_err();
     assert!(matches!(refused, trazar::Error::Unavailable(_)));
 }

@@ -16,6 +16,7 @@ mod info;
 mod label;
 mod label_bands;
 mod man;
+mod measure;
 mod output;
 mod paths;
 mod place;
@@ -40,6 +41,7 @@ use std::ffi::OsString;
 use args::Command;
 use failure::Failure;
 use label::Label;
+use measure::Measure;
 use polygonize::Polygonize;
 use route::RouteNets;
 use trace::Trace;
@@ -73,6 +75,7 @@ fn run_command(args: &[OsString]) -> Result<(), Failure> {
             None => run_job::run(&Trace::new(&args)?),
         },
         Command::Label(args) => Label::new(&args)?.run(),
+        Command::Measure(args) => run_job::run(&Measure::new(&args)?),
         Command::Polygonize(args) => run_job::run(&Polygonize::new(&args)?),
         Command::Route(args) => run_job::run(&RouteNets::new(&args)?),
         Command::Generate(args) => generate::run(&args),

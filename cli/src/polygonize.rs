@@ -120,9 +120,10 @@ macro_rules! values {
     ($($type:ty)*) => {$(
         impl Value for $type {
             fn of(number: f64) -> Option<Self> {
-                // The conversion saturates.
-                let nearest = number as Self;
-                (nearest as f64 == number).then_some(nearest)
+                // The conversion saturates, beyond all types.
+                let whole = number as i128;
+                let is_whole = whole as f64 == number;
+                is_whole.then(|| whole.try_into().ok()).flatten()
             }
         }
     )*};

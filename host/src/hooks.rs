@@ -1,6 +1,8 @@
 //! Hooks of this repository's tests and benches: no part of the public API, and changed without
 //! notice.
 
+pub use crate::gpu::on_gpu::OnGpu;
+
 use crate::error::Result;
 use crate::gpu::Gpu;
 use crate::image::gpu::DeviceImage;

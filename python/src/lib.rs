@@ -39,6 +39,7 @@ mod parts;
 mod regions;
 mod rle;
 mod routes;
+mod sieve;
 mod work;
 
 use pyo3::prelude::*;
@@ -80,6 +81,8 @@ mod _trazar {
     };
     #[pymodule_export]
     use super::routes::{Grid, distances, route};
+    #[pymodule_export]
+    use super::sieve::sieve;
 
     /// The package's version.
     #[pymodule_export]

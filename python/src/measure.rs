@@ -26,7 +26,7 @@ unsafe impl<T: Sync> Send for View<T> {}
 
 impl<T: Element> View<T> {
     /// The elements of an array of `T`; `None` if it has others.
-    fn of(array: &Bound<'_, PyUntypedArray>) -> PyResult<Option<Self>> {
+    pub(crate) fn of(array: &Bound<'_, PyUntypedArray>) -> PyResult<Option<Self>> {
         let Ok(array) = array.as_any().cast::<PyArrayDyn<T>>() else {
             return Ok(None);
         };
@@ -94,7 +94,7 @@ enum Intensities {
 }
 
 impl Intensities {
-    fn of(array: &Bound<'_, PyUntypedArray>) -> PyResult<Self> {
+    pub(crate) fn of(array: &Bound<'_, PyUntypedArray>) -> PyResult<Self> {
         if let Some(view) = View::of(array)? {
             return Ok(Self::U8(view));
         }

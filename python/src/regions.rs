@@ -88,7 +88,7 @@ impl<T: PixelValue + Element> Counted<T> {
             .to_vec()?;
         let mask = match mask {
             None => None,
-            Some(mask) => image::read(mask, None, false, 0)?.images.pop(),
+            Some(mask) => image::read(mask, None, false, false, 0)?.images.pop(),
         };
         Ok(Self { background, mask })
     }

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use rayon::prelude::*;
 use trazar::measure::Label;
-use trazar::rle::{Merge, Rle, encode_labels, merge};
+use trazar::rle::{Merge, Rle, encode_labels, iou_of_all, merge};
 use trazar::{BinaryImage, Engine};
 
 use crate::arrays::{collect, owned, python_bytes};
@@ -54,7 +54,8 @@ fn texts<'py>(py: Python<'py>, masks: &[Rle]) -> PyResult<Vec<Text<'py>>> {
 #[pyfunction]
 pub(crate) fn rle_encode<'py>(masks: &Bound<'py, PyAny>, turned: bool) -> PyResult<Vec<Text<'py>>> {
     let py = masks.py();
-    let input = image::read(masks, None, true, 0)?;
+    let is_batch = numpy::PyUntypedArrayMethods::ndim(&numpys(masks)?) == 3;
+    let input = image::read(masks, None, is_batch, true, 0)?;
     if input.images.is_empty() {
         // Without pixels there is one count of 0.
         let shape: Vec<usize> = numpys(masks)?.getattr("shape")?.extract()?;
@@ -65,7 +66,7 @@ pub(crate) fn rle_encode<'py>(masks: &Bound<'py, PyAny>, turned: bool) -> PyResu
         } else {
             (height, width)
         };
-        let count = if input.is_batch { shape[0] } else { 1 };
+        let count = if is_batch { shape[0] } else { 1 };
         let mask = Rle::new(height, width, vec![0]).map_err(errors::from_library)?;
         return texts(py, &vec![mask; count]);
     }
@@ -166,16 +167,15 @@ pub(crate) fn rle_iou(
     truth: Vec<Given>,
     is_crowd: Vec<bool>,
 ) -> PyResult<Bound<'_, PyArray1<f64>>> {
+    let plain = |masks: Vec<Given>| {
+        let masks = masks.into_iter().map(|Given(mask)| mask);
+        collect(masks, "masks").map_err(errors::from_library)
+    };
+    let (found, truth) = (plain(found)?, plain(truth)?);
     let all = py.detach(|| {
-        let pairs = truth
-            .iter()
-            .zip(&is_crowd)
-            .flat_map(|(Given(truth), &is_crowd)| {
-                found
-                    .iter()
-                    .map(move |Given(found)| found.iou(truth, is_crowd).unwrap_or(-1.0))
-            });
-        collect(pairs, "the overlaps of masks")
+        let all = iou_of_all(&found, &truth, &is_crowd)?;
+        let all = all.into_iter().map(|overlap| overlap.unwrap_or(-1.0));
+        collect(all, "the overlaps of masks")
     });
     let all = all.map_err(errors::from_library)?;
     owned(py, Ix1(all.len()), all)

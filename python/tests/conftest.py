@@ -16,6 +16,10 @@ PEERS = {
     "test_distances.py": ["skimage", "scipy", "xarray", "dask"],
     "test_docs.py": ["cv2", "scipy", "shapely"],
     "test_labels.py": ["scipy", "skimage"],
+    "test_measure.py": ["skimage"],
+    "test_rle.py": ["pycocotools"],
+    "test_sieve.py": ["rasterio"],
+    "test_regions.py": ["cc3d", "cv2", "rasterio", "shapely", "skimage"],
 }
 MISSING = {
     file: [peer for peer in peers if importlib.util.find_spec(peer) is None]

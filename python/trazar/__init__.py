@@ -9,6 +9,7 @@
 :func:`shapes`         the same, as ``rasterio.features.shapes`` returns them
 :func:`label_values`   the regions' labels
 :func:`measure`        measures of labels, as ``skimage.measure.regionprops_table`` returns them
+:func:`sieve`          small regions replaced, as ``rasterio.features.sieve`` does
 :mod:`trazar.rle`      masks as run lengths, as ``pycocotools.mask`` makes them
 :func:`route`          trees that join pins on a grid of weighted edges
 :func:`distances`      the costs of cheapest paths on such a grid
@@ -34,7 +35,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from trazar import _trazar, rle
-from trazar import _trazar
 from trazar._batch import ContourBatch
 from trazar._contours import Contours
 from trazar._distances import (
@@ -49,6 +49,7 @@ from trazar._distances import (
 )
 from trazar._errors import DeviceError, Error, InputError, OutOfMemoryError
 from trazar._labels import label, label_batch, label_stats, label_stats_batch
+from trazar._measure import measure
 from trazar._regions import (
     Regions,
     find_contours_by_label,
@@ -56,8 +57,8 @@ from trazar._regions import (
     polygonize,
     shapes,
 )
-from trazar._measure import measure
 from trazar._routes import BLOCKED, UNREACHED, Grid, Route, distances, route
+from trazar._sieve import sieve
 from trazar._tracing import (
     CHAIN_APPROX_NONE,
     CHAIN_APPROX_SIMPLE,
@@ -125,6 +126,7 @@ __all__ = [
     "route",
     "route_through_array",
     "shapes",
+    "sieve",
     "trace",
     "trace_batch",
 ]

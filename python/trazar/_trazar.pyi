@@ -40,10 +40,10 @@ __all__ = [
     "label",
     "label_part",
     "label_values",
+    "measure",
     "pack",
     "region_dicts",
     "region_wkb",
-    "measure",
     "rle_area",
     "rle_decode",
     "rle_encode",
@@ -52,6 +52,7 @@ __all__ = [
     "rle_merge",
     "rle_to_bbox",
     "route",
+    "sieve",
     "trace",
     "trace_part",
     "trace_regions",
@@ -167,6 +168,9 @@ def rle_iou(
     found: Sequence[_Mask], truth: Sequence[_Mask], is_crowd: Sequence[bool]
 ) -> NDArray[np.float64]: ...
 def rle_merge(masks: Sequence[_Mask], intersect: bool) -> _Text: ...
+def sieve(
+    source: Any, size: int, mask: Any | None, connectivity: int
+) -> NDArray[Any]: ...
 def route(
     grid: Grid,
     pin_cells: NDArray[np.uint32],

@@ -81,7 +81,7 @@ def encode(masks: Any, *, layout: str | None = None) -> Any:
     >>> trazar.rle.encode(mask)
     {'size': [3, 4], 'counts': b'41202'}
     >>> trazar.rle.encode(np.stack([mask, ~mask]))[1]
-    {'size': [3, 4], 'counts': b'0412N2'}
+    {'size': [3, 4], 'counts': b'041N02'}
     """
     import numpy as np
 

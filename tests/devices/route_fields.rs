@@ -7,7 +7,7 @@ use proptest::test_runner::TestCaseError;
 use trazar::gpu::Gpu;
 use trazar::route::{
     BLOCKED, Cell, DeviceGrid, DeviceRouteOptions, DeviceRouter, Fallback, FieldUse, Net, Pin,
-    RouteAlgorithm, RouteOptions, RoutingGrid, Window,
+    RouteAlgorithm, RoutingGrid, Window,
 };
 use trazar_test_support::emulators::seed;
 use trazar_test_support::grids::{Weights, net, random_grid};

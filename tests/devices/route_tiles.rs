@@ -8,7 +8,7 @@ use trazar::Error;
 use trazar::gpu::{Gpu, GpuBuffer};
 use trazar::route::{
     BLOCKED, Cell, DeviceGrid, DeviceRouteAlgorithm, DeviceRouteOptions, DeviceRouter, Net, Pin,
-    RouteAlgorithm, RouteOptions, RoutingGrid, Window,
+    RouteAlgorithm, RoutingGrid, Window,
 };
 use trazar_test_support::emulators::seed;
 use trazar_test_support::grids::{Weights, net, random_grid};

@@ -10,7 +10,7 @@ use trazar::{
 };
 use trazar_test_support::contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, compare};
 use trazar_test_support::emulators::{say, seed};
-use trazar_test_support::kernels::fragments::{PartsBuffers, Sizes, counter, follow};
+use trazar_test_support::kernels::fragments::{self, PartsBuffers, Sizes, counter, follow};
 use trazar_test_support::kernels::options as kernel_options;
 use trazar_test_support::kernels::pixels::{Pixels, Raster, TracedImage};
 use trazar_test_support::seeds::Random;
@@ -585,6 +585,7 @@ pub(crate) fn counters_that_wrap_around_are_noticed<D: Device>(device: &D) {
     // Room for nothing that is counted.
     let sizes = Sizes {
         raster,
+        tile_height: fragments::TILE_HEIGHT,
         fragments: 0,
         closed: 0,
         sides: 0,
@@ -597,7 +598,7 @@ pub(crate) fn counters_that_wrap_around_are_noticed<D: Device>(device: &D) {
         for &(counter, value) in preset {
             counters[counter as usize] = value;
         }
-        let mut buffers = PartsBuffers::alloc(&gpu, &sizes).unwrap();
+        let mut buffers = PartsBuffers::alloc(&hooks::OnGpu(gpu.clone()), &sizes).unwrap();
         buffers.counters.write(&counters).unwrap();
         let image = TracedImage {
             pixels: Pixels {

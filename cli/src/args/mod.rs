@@ -3,6 +3,7 @@
 mod generate;
 mod input;
 mod label;
+mod measure;
 mod numbers;
 mod place;
 mod polygonize;
@@ -18,6 +19,7 @@ use clap::{Parser, Subcommand};
 pub(crate) use generate::{Generate, GenerateArgs, ImageFormat, MaskArgs, NetArgs};
 pub(crate) use input::InputArgs;
 pub(crate) use label::{LabelArgs, LabelFormat};
+pub(crate) use measure::{Asked, MeasureArgs, TableFormat};
 pub(crate) use place::{Coordinates, NoDataArg, no_data_option};
 pub(crate) use polygonize::{PolygonizeArgs, RegionFormat};
 pub(crate) use route::{NetInputArgs, RouteAlgorithm, RouteArgs, RouteFormat, TreeKind};
@@ -49,6 +51,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     Trace(TraceArgs),
     Label(LabelArgs),
+    Measure(MeasureArgs),
     Polygonize(PolygonizeArgs),
     Route(RouteArgs),
     Generate(GenerateArgs),

@@ -10,6 +10,7 @@ mod docs;
 mod generate;
 mod inputs;
 mod manual;
+mod measure;
 mod outputs;
 mod polygonize;
 mod results;

@@ -8,7 +8,7 @@ use trazar_test_seeds::skipped;
 
 use crate::common::{Folder, command, run};
 
-const PAGES: [&str; 11] = [
+const PAGES: [&str; 12] = [
     "trazar-completions.1",
     "trazar-generate-mask.1",
     "trazar-generate-net.1",
@@ -16,6 +16,7 @@ const PAGES: [&str; 11] = [
     "trazar-info.1",
     "trazar-label.1",
     "trazar-man.1",
+    "trazar-measure.1",
     "trazar-polygonize.1",
     "trazar-route.1",
     "trazar-trace.1",

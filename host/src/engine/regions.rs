@@ -48,6 +48,34 @@ impl Engine {
         crate::trace::cpu::values::trace_values(image, options, &self.progress())
     }
 
+    /// Replaces regions of fewer than `size` pixels by their largest neighbours, as GDAL's sieve does:
+    /// the values of the image, row by row, in which such a region has the value of its largest
+    /// neighbour by the sizes in the image; of the largest one of that if it is small too, and so
+    /// on. A region from which this leads to none large enough stays, as do pixels that count for
+    /// no region.
+    ///
+    /// ```
+    /// use trazar::{Connectivity, Engine, Samples, ValueImage};
+    ///
+    /// let classes = [1u8, 1, 1, 2, 1, 3, 1, 2, 1, 1, 1, 2];
+    /// let image = ValueImage::new(Samples::new(4, 3, &classes)?)?;
+    /// let sieved = Engine::cpu().sieve(&image, 2, Connectivity::Four)?;
+    /// assert_eq!(sieved, [1, 1, 1, 2, 1, 1, 1, 2, 1, 1, 1, 2]);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`label_values`](Self::label_values).
+    pub fn sieve<T: PixelValue>(
+        &self,
+        image: &ValueImage<'_, T>,
+        size: u64,
+        connectivity: Connectivity,
+    ) -> Result<Vec<T>> {
+        self.check_does_values("sieved images")?;
+        crate::regions::sieve(image, size, connectivity, &self.progress())
+    }
+
     /// Labels the regions of `image`: 0 for pixels that count for none, 1, 2, … for the regions in
     /// raster order of their first pixels.
     ///

@@ -16,6 +16,7 @@
 //! | out, labels | `.npy` | [`write_labels_npy`] |
 //! | | PNG, one colour per component | [`write_labels_png`] |
 //! | | CSV, statistics | [`write_statistics_csv`] |
+//! | out, measures of labels | CSV | [`write_measures_csv`] |
 //! | out, labels band by band | `.npy` | [`write_band_labels_npy`] |
 //! | | CSV, statistics | [`write_band_statistics_csv`] |
 //! | out, images | PNG | [`write_image_png`] |
@@ -48,6 +49,7 @@ mod contours;
 mod distance;
 mod image;
 mod labels;
+mod measures;
 mod npy;
 mod output;
 mod panics;
@@ -81,6 +83,7 @@ pub use self::labels::{
     write_band_labels_npy, write_band_statistics_csv, write_labels_npy, write_labels_png,
     write_statistics_csv,
 };
+pub use self::measures::write_measures_csv;
 pub use self::output::Output;
 pub use self::progress::report_reading;
 pub use self::regions::{

@@ -30,7 +30,7 @@ mod cuda;
 mod emulator;
 mod in_use;
 mod list_ranking;
-mod on_gpu;
+pub(crate) mod on_gpu;
 mod scan;
 #[doc(hidden)]
 pub mod watched;

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 
 /// A [`Gpu`] as the memory in which the buffers of kernels' structures are allocated.
 #[derive(Clone, Debug)]
-pub(crate) struct OnGpu<G>(pub(crate) G);
+pub struct OnGpu<G>(pub G);
 
 impl<G: Gpu> Memory for OnGpu<G> {
     type Error = Error;

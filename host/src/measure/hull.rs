@@ -20,6 +20,24 @@ pub(super) struct Hull {
 
 const WHAT: &str = "a convex hull";
 
+/// The column, rounded down, and what is left of the division, at `down` half rows below the start
+/// of an edge from `x0` on that goes `rise` half columns in `steps` half rows.
+#[inline(always)]
+fn start(x0: i64, steps: i64, rise: i64, down: i64) -> (i64, i64) {
+    const NARROW: i64 = 1 << 30;
+    let divisor = 2 * steps;
+    if x0.abs().max(rise.abs()).max(steps) < NARROW {
+        let value = x0 * steps + rise * down;
+        return (value.div_euclid(divisor), value.rem_euclid(divisor));
+    }
+    let value = i128::from(x0) * i128::from(steps) + i128::from(rise) * i128::from(down);
+    let divisor = i128::from(divisor);
+    (
+        value.div_euclid(divisor) as i64,
+        value.rem_euclid(divisor) as i64,
+    )
+}
+
 impl Hull {
     /// Finds the hull of the object with these runs, which are in raster order. Rows and columns
     /// count from those of the first run.
@@ -49,10 +67,7 @@ impl Hull {
                 let mut row = (y0 + 1).div_euclid(2).max(0);
                 let end = y1.div_euclid(2).min(height - 1);
                 let (divisor, by_row) = (2 * steps, 2 * rise);
-                let value = i128::from(x0) * i128::from(steps)
-                    + i128::from(rise) * i128::from(2 * row - y0);
-                let mut column = value.div_euclid(divisor.into()) as i64;
-                let mut rest = value.rem_euclid(divisor.into()) as i64;
+                let (mut column, mut rest) = start(x0, steps, rise, 2 * row - y0);
                 let (whole, part) = (by_row.div_euclid(divisor), by_row.rem_euclid(divisor));
                 while row <= end {
                     self.bounds[row as usize][side] = sign * column;

@@ -32,6 +32,9 @@ mod sealed {
 /// fixed order.
 const LANES: usize = 8;
 
+/// Pixels whose sums of 16-bit values fit 32 bits in each lane.
+const PIECE: usize = 1 << 16;
+
 /// The sum of `value` of each element.
 #[inline(always)]
 fn sum_in_lanes<T: Copy>(run: &[T], value: impl Fn(T) -> f64) -> f64 {
@@ -57,7 +60,7 @@ fn deviations<T: Copy>(run: &[T], sum: f64, value: impl Fn(T) -> f64) -> f64 {
 }
 
 macro_rules! integers {
-    ($($type:ty, $sum:ty, $square:ty;)*) => {$(
+    ($($type:ty, $lane:ty, $square:ty;)*) => {$(
         impl sealed::Summed for $type {
             const HAS_SQUARES: bool = true;
             const IS_WHOLE: bool = true;
@@ -69,11 +72,26 @@ macro_rules! integers {
 
             #[inline(always)]
             fn sum_up(run: &[Self], with_deviations: bool) -> Brightness {
-                let (mut min, mut max, mut sum) = (<$type>::MAX, <$type>::MIN, 0);
-                for &value in run {
-                    min = min.min(value);
-                    max = max.max(value);
-                    sum += <$sum>::from(value);
+                let (mut least, mut most) = ([<$type>::MAX; LANES], [<$type>::MIN; LANES]);
+                let mut sum = 0;
+                for piece in run.chunks(PIECE) {
+                    let mut sums: [$lane; LANES] = [0; LANES];
+                    let (groups, rest) = piece.as_chunks::<LANES>();
+                    for group in groups {
+                        for lane in 0..LANES {
+                            least[lane] = least[lane].min(group[lane]);
+                            most[lane] = most[lane].max(group[lane]);
+                            sums[lane] += <$lane>::from(group[lane]);
+                        }
+                    }
+                    for (lane, &value) in rest.iter().enumerate() {
+                        least[lane] = least[lane].min(value);
+                        most[lane] = most[lane].max(value);
+                        sums[lane] += <$lane>::from(value);
+                    }
+                    for lane in sums {
+                        sum += lane as i64;
+                    }
                 }
                 let mut squares = 0;
                 if with_deviations {
@@ -82,6 +100,8 @@ macro_rules! integers {
                         squares += value * value;
                     }
                 }
+                let min = least.iter().copied().min().unwrap_or_default();
+                let max = most.iter().copied().max().unwrap_or_default();
                 Brightness {
                     pixels: run.len() as u64,
                     min: min as f64,
@@ -116,10 +136,10 @@ unsigned! { u8 u16 u32 }
 
 // A run has fewer than 2³¹ pixels.
 integers! {
-    u8, i64, u64;
-    u16, i64, u64;
-    u32, i64, u128;
-    i16, i64, u64;
+    u8, u32, u64;
+    u16, u32, u64;
+    u32, u64, u128;
+    i16, i32, u64;
     i32, i64, u128;
 }
 
@@ -169,11 +189,20 @@ macro_rules! floats {
 
             #[inline(always)]
             fn sum_up(run: &[Self], with_deviations: bool) -> Brightness {
-                let (mut min, mut max) = (f64::INFINITY, f64::NEG_INFINITY);
-                for &value in run {
-                    min = least(min, value.into());
-                    max = greatest(max, value.into());
+                let (groups, rest) = run.as_chunks::<LANES>();
+                let (mut min, mut max) = ([f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]);
+                for group in groups {
+                    for lane in 0..LANES {
+                        min[lane] = least(min[lane], group[lane].into());
+                        max[lane] = greatest(max[lane], group[lane].into());
+                    }
                 }
+                for (lane, &value) in rest.iter().enumerate() {
+                    min[lane] = least(min[lane], value.into());
+                    max[lane] = greatest(max[lane], value.into());
+                }
+                let min = min.into_iter().fold(f64::INFINITY, least);
+                let max = max.into_iter().fold(f64::NEG_INFINITY, greatest);
                 let sum = sum_in_lanes(run, f64::from);
                 Brightness {
                     pixels: run.len() as u64,
@@ -272,11 +301,7 @@ impl<T: Intensity> IntensityImage for Samples<'_, T> {
 
 impl<T: Intensity> IntensityRows for Rows<'_, T> {
     fn add(&self, y: usize, runs: &[Run], sums: &mut [Brightness], with_deviations: bool) {
-        let row = self.row(y);
-        for run in runs {
-            let pixels = &row[run.start as usize..run.end as usize];
-            sums[run.slot as usize].join(&T::sum_up(pixels, with_deviations));
-        }
+        add_runs(self.row(y), runs, sums, with_deviations);
     }
 
     fn add_weighted(&self, y: usize, runs: &[Run], bases: &[Base], powers: &mut [Powers]) {
@@ -288,6 +313,42 @@ impl<T: Intensity> IntensityRows for Rows<'_, T> {
             let row = (y as u64 - u64::from(base.row)) as f64;
             powers[run.slot as usize].add_run(row, moved(sums, first));
         }
+    }
+}
+
+/// Adds the runs of a row to the sums of their labels.
+fn add_runs<T: Intensity>(row: &[T], runs: &[Run], sums: &mut [Brightness], with_deviations: bool) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has the feature, as just asked.
+        return unsafe { add_runs_avx2(row, runs, sums, with_deviations) };
+    }
+    add_runs_anywhere(row, runs, sums, with_deviations);
+}
+
+/// As [`add_runs`], with wider vectors. The sums are the same: lanes are added in a fixed order.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn add_runs_avx2<T: Intensity>(
+    row: &[T],
+    runs: &[Run],
+    sums: &mut [Brightness],
+    with_deviations: bool,
+) {
+    add_runs_anywhere(row, runs, sums, with_deviations);
+}
+
+#[inline(always)]
+fn add_runs_anywhere<T: Intensity>(
+    row: &[T],
+    runs: &[Run],
+    sums: &mut [Brightness],
+    with_deviations: bool,
+) {
+    for run in runs {
+        let pixels = &row[run.start as usize..run.end as usize];
+        let of_run = T::sum_up(pixels, with_deviations);
+        sums[run.slot as usize].join(&of_run, with_deviations && !T::HAS_SQUARES);
     }
 }
 

@@ -131,7 +131,8 @@ pub(crate) fn measure<L: Label>(
     options: &MeasureOptions,
     progress: &Progress<'_>,
 ) -> Result<Measures> {
-    measure_images(&labels, None, options, progress)
+    let rows = rows_per_strip(labels.width());
+    measure_images(&labels, None, options, rows, progress)
 }
 
 /// Measures the labels of an image, with the intensities of another one.
@@ -141,13 +142,16 @@ pub(crate) fn measure_intensities<L: Label, I: Intensity>(
     options: &MeasureOptions,
     progress: &Progress<'_>,
 ) -> Result<Measures> {
-    measure_images(&labels, Some(&intensities), options, progress)
+    let rows = rows_per_strip(labels.width());
+    measure_images(&labels, Some(&intensities), options, rows, progress)
 }
 
+/// Measures in strips of this number of rows.
 fn measure_images(
     labels: &dyn LabelImage,
     intensities: Option<&dyn IntensityImage>,
     options: &MeasureOptions,
+    rows: usize,
     progress: &Progress<'_>,
 ) -> Result<Measures> {
     let needs = check(labels, intensities, options)?;
@@ -156,7 +160,7 @@ fn measure_images(
         intensities: intensities.filter(|_| needs.brightness || needs.weighted),
         needs,
     };
-    let sums = sum_up_all(work, progress)?;
+    let sums = sum_up_all(work, rows, progress)?;
     let order = order_of(&sums)?;
     let shapes = shapes_of(&sums, options)?;
     let kind = intensities.map_or(
@@ -236,7 +240,7 @@ fn check(
 /// The rows of a strip: some 2¹⁹ pixels, and not too few rows, since labels at the seam of two
 /// strips are joined.
 fn rows_per_strip(width: usize) -> usize {
-    (1usize << 19).div_ceil(width).max(32)
+    (1usize << 19).div_ceil(width.max(1)).max(32)
 }
 
 /// Labels below this index a table, in an image of this number of pixels.
@@ -245,9 +249,8 @@ fn slots_limit(pixels: usize) -> usize {
 }
 
 /// Sums up the image, strip by strip on all threads.
-fn sum_up_all(work: Work<'_>, progress: &Progress<'_>) -> Result<Sums> {
+fn sum_up_all(work: Work<'_>, rows: usize, progress: &Progress<'_>) -> Result<Sums> {
     let (width, height) = (work.labels.width(), work.labels.height());
-    let rows = rows_per_strip(width);
     let strips = height.div_ceil(rows);
     let new_slots = || Slots::new(slots_limit(width.saturating_mul(rows)));
     let strip = |strip: usize, slots: &mut Slots| {

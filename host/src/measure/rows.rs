@@ -4,6 +4,29 @@ use crate::error::Result;
 use crate::image::Samples;
 use crate::memory::reserve;
 
+/// Rows that are copied together: values of a column may be adjacent.
+const ROWS: usize = 16;
+
+/// Copies rows from row `top` on. Tiles go through a small array, since rows at distances of powers
+/// of two push each other out of the cache.
+fn copy_rows<T: Copy>(samples: &Samples<'_, T>, top: usize, rows: &mut [T]) {
+    const COLUMNS: usize = 64;
+    let width = samples.width();
+    let count = rows.len() / width;
+    let mut tile = [[samples.get(0, top); COLUMNS]; ROWS];
+    for left in (0..width).step_by(COLUMNS) {
+        let columns = COLUMNS.min(width - left);
+        for x in 0..columns {
+            for (y, row) in tile[..count].iter_mut().enumerate() {
+                row[x] = samples.get(left + x, top + y);
+            }
+        }
+        for (row, tile) in rows.chunks_exact_mut(width).zip(&tile) {
+            row[left..left + columns].copy_from_slice(&tile[..columns]);
+        }
+    }
+}
+
 /// Some rows of an image: in the caller's memory if their values are adjacent there, otherwise
 /// copied.
 pub(super) struct Rows<'a, T> {
@@ -18,20 +41,13 @@ impl<'a, T: Copy> Rows<'a, T> {
         let width = samples.width();
         let mut copied = Vec::new();
         if samples.row(first).is_none() {
-            /// Rows that are read together if the values of a column are closer than those of a row.
-            const BLOCK: usize = 16;
             reserve(&mut copied, width * (end - first), "rows of values")?;
             copied.resize(width * (end - first), samples.get(0, first));
-            for (top, block) in (first..end)
-                .step_by(BLOCK)
-                .zip(copied.chunks_mut(width * BLOCK))
+            for (top, rows) in (first..end)
+                .step_by(ROWS)
+                .zip(copied.chunks_mut(width * ROWS))
             {
-                let rows = block.len() / width;
-                for x in 0..width {
-                    for y in 0..rows {
-                        block[y * width + x] = samples.get(x, top + y);
-                    }
-                }
+                copy_rows(&samples, top, rows);
             }
         }
         Ok(Self {

@@ -100,7 +100,7 @@ impl Sums {
                 self.outlines[to].join(&below.outlines[from]);
             }
             if needs.brightness {
-                self.brightness[to].join(&below.brightness[from]);
+                self.brightness[to].join(&below.brightness[from], needs.deviations);
             }
             if needs.weighted {
                 self.weighted[to].join(&below.weighted[from].shifted(dr as f64, dc as f64));

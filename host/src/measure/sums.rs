@@ -291,14 +291,14 @@ impl Default for Brightness {
 }
 
 impl Brightness {
-    /// Adds the sums of other pixels.
+    /// Adds the sums of other pixels; `with_deviations` also those of differences from the mean.
     #[inline(always)]
-    pub(super) fn join(&mut self, other: &Self) {
+    pub(super) fn join(&mut self, other: &Self, with_deviations: bool) {
         self.min = least(self.min, other.min);
         self.max = greatest(self.max, other.max);
         self.whole_sum += other.whole_sum;
         self.squares += other.squares;
-        if self.pixels > 0 {
+        if with_deviations && self.pixels > 0 {
             // Chan, Golub, LeVeque: Updating formulae and a pairwise algorithm for computing sample
             // variances, 1979. Sums of squares, where there are any, make this superfluous.
             let (n, m) = (self.pixels as f64, other.pixels as f64);

@@ -26,9 +26,11 @@
 
 mod contours;
 mod polygons;
+mod sieve;
 
 pub use contours::{ValueContourParts, ValueContours, ValueGroup};
 pub use polygons::{RegionParts, Regions};
+pub(crate) use sieve::sieve;
 
 use crate::label::Connectivity;
 use crate::options::setters;

@@ -11,7 +11,7 @@ mod tests;
 mod text;
 
 pub use encode::encode_labels;
-pub use operations::{Merge, merge};
+pub use operations::{Merge, iou_of_all, merge};
 
 use crate::error::{Error, OptionProblem, Result};
 use crate::image::{BinaryImage, check_size};

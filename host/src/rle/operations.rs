@@ -1,8 +1,8 @@
 //! Unions, intersections and overlaps of masks, without their images.
 
 use super::{Rle, copy};
-use crate::error::Result;
-use crate::memory::push;
+use crate::error::{Error, OptionProblem, Result};
+use crate::memory::{collect, push};
 
 /// How masks are merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -77,11 +77,17 @@ impl Rle {
     /// # Ok::<(), trazar::Error>(())
     /// ```
     pub fn iou(&self, other: &Self, other_is_crowd: bool) -> Option<f64> {
+        let boxes = [self.bounding_box(), other.bounding_box()];
+        self.iou_in(other, other_is_crowd, boxes)
+    }
+
+    /// As [`iou`](Self::iou), with the boxes of both masks.
+    fn iou_in(&self, other: &Self, other_is_crowd: bool, boxes: [[u32; 4]; 2]) -> Option<f64> {
         let overlap = |a: u32, a_len: u32, b: u32, b_len: u32| {
             (u64::from(a) + u64::from(a_len)).min(u64::from(b) + u64::from(b_len))
                 > u64::from(a.max(b))
         };
-        let (a, b) = (self.bounding_box(), other.bounding_box());
+        let [a, b] = boxes;
         if !(overlap(a[0], a[2], b[0], b[2]) && overlap(a[1], a[3], b[1], b[3])) {
             return Some(0.0);
         }
@@ -113,6 +119,34 @@ impl Rle {
             both as f64 / any as f64
         })
     }
+}
+
+/// The [overlap](Rle::iou) of each mask of `found` with each mask of `truth`, of which `is_crowd`
+/// says which are crowds: those of the first of `truth` first.
+///
+/// # Errors
+/// [`Error::InvalidOption`](crate::Error::InvalidOption) unless `is_crowd` has one value for each of
+/// `truth`; [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+pub fn iou_of_all(found: &[Rle], truth: &[Rle], is_crowd: &[bool]) -> Result<Vec<Option<f64>>> {
+    if truth.len() != is_crowd.len() {
+        return Err(Error::option(
+            "is_crowd",
+            OptionProblem::Conflict,
+            format!(
+                "{} values say which of {} masks are crowds: give one for each",
+                is_crowd.len(),
+                truth.len()
+            ),
+        ));
+    }
+    let boxes_of = |masks: &[Rle]| collect(masks.iter().map(Rle::bounding_box), "boxes of masks");
+    let (boxes, true_boxes) = (boxes_of(found)?, boxes_of(truth)?);
+    let truth = truth.iter().zip(is_crowd).zip(true_boxes);
+    let pairs = truth.flat_map(|((truth, &is_crowd), true_box)| {
+        let found = found.iter().zip(&boxes);
+        found.map(move |(found, &own_box)| found.iou_in(truth, is_crowd, [own_box, true_box]))
+    });
+    collect(pairs, "the overlaps of masks")
 }
 
 /// Two masks of one size, read together.

@@ -133,6 +133,11 @@ fn codes() {
     geographic[7] = 2;
     assert_eq!(crs(&geographic), Some(Crs::Epsg(4326)));
     assert_eq!(crs(&[1, 1, 0, 1, 3072, 0, 1, 32767]), Some(Crs::Other));
+    // A projection without a code, on a datum with one.
+    for model in [1, 32767] {
+        let by_text = [1, 1, 0, 2, 1024, 0, 1, model, 2048, 0, 1, 4326];
+        assert_eq!(crs(&by_text), Some(Crs::Other));
+    }
     assert_eq!(crs(&[1, 1, 0, 0]), None);
     // The value is elsewhere.
     assert_eq!(crs(&[1, 1, 0, 1, 3072, 34737, 1, 5]), None);

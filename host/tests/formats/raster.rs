@@ -18,9 +18,9 @@ fn bits(values: &RasterValues) -> Vec<u64> {
         RasterValues::U8(values) => all(values, u64::from),
         RasterValues::U16(values) => all(values, u64::from),
         RasterValues::U32(values) => all(values, u64::from),
-        RasterValues::I16(values) => all(values, |value| value as u16 as u64),
-        RasterValues::I32(values) => all(values, |value| value as u32 as u64),
-        RasterValues::I64(values) => all(values, |value| value as u64),
+        RasterValues::I16(values) => all(values, |value| value.cast_unsigned().into()),
+        RasterValues::I32(values) => all(values, |value| value.cast_unsigned().into()),
+        RasterValues::I64(values) => all(values, i64::cast_unsigned),
         RasterValues::F32(values) => all(values, |value| value.to_bits().into()),
         RasterValues::F64(values) => all(values, f64::to_bits),
         other => panic!("{other:?}"),
@@ -270,6 +270,91 @@ fn tiffs_that_are_pictures() {
         let at = bytes.windows(8).position(|field| field == tag).unwrap();
         bytes[at + 8] = photometric;
         check(&bytes, (5, 4), "uint8", &all_of((5, 4), value), "pictures");
+    }
+}
+
+/// Files with some bytes changed: values or one line, whole and in bands.
+#[test]
+fn damaged_files() {
+    let doubles = |values: &[f64]| {
+        values
+            .iter()
+            .flat_map(|v| v.to_le_bytes())
+            .collect::<Vec<u8>>()
+    };
+    let fields = [
+        (33550, 12, doubles(&[30.0, 20.0, 0.0])),
+        (33922, 12, doubles(&[0.0, 0.0, 0.0, 5e5, 4e6, 0.0])),
+        (
+            34735,
+            3,
+            [1u16, 1, 0, 1, 3072, 0, 1, 32633]
+                .map(u16::to_le_bytes)
+                .concat(),
+        ),
+        (42113, 2, b"-9999\0".to_vec()),
+    ];
+    let mut files = vec![
+        npy("<i4", false, (7, 9), &[3; 4 * 63]),
+        b"P5 9 7 255\n".iter().copied().chain([5; 63]).collect(),
+        png((9, 7), png::ColorType::Indexed, 4, &[3; 63]),
+    ];
+    for (compression, bits, tile) in [(1, 32, None), (5, 16, Some((16, 16))), (8, 8, None)] {
+        let form = Form {
+            compression,
+            bits,
+            tile,
+            rows_per_strip: 3,
+            ..Form::plain(29, 17)
+        };
+        files.push(form.file_with(&fields, &|x, y, _| mixed(x, y) >> 60));
+    }
+    let seed = trazar_test_seeds::seed_or(30);
+    let mut random = trazar_test_seeds::Random::new(seed);
+    let line = |error: &Error| {
+        let text = error.to_string();
+        assert!(!text.contains('\n') && !text.contains("host/src"), "{text}");
+    };
+    for _ in 0..200 {
+        for bytes in &files {
+            let mut bytes = bytes.clone();
+            for _ in 0..=random.below(4) {
+                let at = random.below(bytes.len() as u32) as usize;
+                bytes[at] = [0, 1, 0x7f, 0xff, random.below(256) as u8][random.below(5) as usize];
+            }
+            let file = file(&bytes);
+            let whole = read_raster(file.path());
+            let mut bands = match (&whole, RasterBands::open(file.path())) {
+                (_, Ok(bands)) => bands,
+                (Err(whole), Err(error)) => {
+                    line(whole);
+                    line(&error);
+                    continue;
+                }
+                (Ok(raster), Err(error)) => panic!("{raster:?}, {error}"),
+            };
+            let mut found = Vec::new();
+            let result = loop {
+                match bands.next_band(5) {
+                    Ok(Some(band)) => found.extend(bits(&band)),
+                    Ok(None) => break Ok(()),
+                    Err(error) => break Err(error),
+                }
+            };
+            match (whole, result) {
+                (Ok(raster), Ok(())) => {
+                    assert_eq!(bits(&raster.values), found);
+                    if let Err(error) = raster.georeference() {
+                        line(&error);
+                    }
+                }
+                (Err(whole), Err(error)) => {
+                    line(&whole);
+                    line(&error);
+                }
+                other => panic!("{other:?}"),
+            }
+        }
     }
 }
 

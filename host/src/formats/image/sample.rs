@@ -159,9 +159,10 @@ macro_rules! in_raster {
 macro_rules! exact {
     ($type:ident, $variant:ident) => {
         fn of_number(number: f64) -> Option<Self> {
-            // The conversion saturates.
-            let nearest = number as $type;
-            (nearest as f64 == number).then_some(nearest)
+            // The conversion saturates, beyond all types.
+            let whole = number as i128;
+            let is_whole = whole as f64 == number;
+            is_whole.then(|| whole.try_into().ok()).flatten()
         }
         in_raster!($variant);
     };

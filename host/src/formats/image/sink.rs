@@ -50,6 +50,5 @@ pub(super) struct PieceRows<'a, S> {
     /// The width of all pieces but the last.
     pub(super) width: usize,
     /// The pieces that contain a row, counted from the first wanted one, and its place in them.
-    #[expect(clippy::type_complexity)]
     pub(super) at: &'a (dyn Fn(usize) -> (&'a [Option<S>], usize) + Sync),
 }

@@ -242,6 +242,9 @@ impl Sink for Thresholder {
                 };
             }
         }
+        if self.no_data.is_none() && threshold != u8::MAX {
+            return;
+        }
         let no_data = self.no_data.filter(|no_data| no_data.value <= 1.0);
         let missing = no_data.and_then(|no_data| u8::of_number(no_data.value));
         for (i, word) in row.iter_mut().enumerate() {

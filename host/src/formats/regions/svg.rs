@@ -45,7 +45,10 @@ pub fn write_regions_svg(
         text.put("\"><title>value ");
         match region.value.whole() {
             Some(whole) => text.integer(whole),
-            None => text.display(format_args!("{}", region.value.float() as f32)),
+            None => text.display(format_args!(
+                "{:?}",
+                region.value.float().unwrap_or_default()
+            )),
         };
         text.put(", region ").integer(region.number);
         text.put(", area ").integer(region.area);
@@ -61,7 +64,10 @@ fn colour_number(value: impl Written) -> u32 {
     match value.whole() {
         // Small numbers have colours that differ much; 0 is a value like others.
         Some(whole) => whole.wrapping_add(1) as u32,
-        None => (value.float() as f32).to_bits().wrapping_mul(0x9e37_79b9) >> 8,
+        None => {
+            let bits = value.float().unwrap_or_default().to_bits();
+            bits.wrapping_mul(0x9e37_79b9) >> 8
+        }
     }
 }
 

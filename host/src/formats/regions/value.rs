@@ -22,11 +22,10 @@ mod sealed {
         /// The value as a whole number, if it is one.
         fn whole(self) -> Option<i64>;
 
-        /// The value as a float.
-        fn float(self) -> f64;
-
-        /// Whether the type's values are whole numbers.
-        const WHOLE: bool;
+        /// The value as a float, if the type is one.
+        fn float(self) -> Option<f32> {
+            None
+        }
 
         /// Puts the value's bytes, the lowest first.
         fn put_bytes(self, bytes: &mut Vec<u8>);
@@ -39,12 +38,8 @@ macro_rules! integers {
     ($($type:ty, $column:literal;)*) => {$(
         impl Written for $type {
             const COLUMN: ColumnType = ColumnType($column);
-            const WHOLE: bool = true;
             fn whole(self) -> Option<i64> {
                 Some(self.into())
-            }
-            fn float(self) -> f64 {
-                self as f64
             }
             fn put_bytes(self, bytes: &mut Vec<u8>) {
                 bytes.extend(self.to_le_bytes());
@@ -64,14 +59,13 @@ integers! {
 
 impl Written for f32 {
     const COLUMN: ColumnType = ColumnType(9);
-    const WHOLE: bool = false;
     fn whole(self) -> Option<i64> {
         // Within the numbers that are exact.
         let whole = self.fract() == 0.0 && self.abs() < (1u64 << 53) as f32;
         whole.then_some(self as i64)
     }
-    fn float(self) -> f64 {
-        self.into()
+    fn float(self) -> Option<f32> {
+        Some(self)
     }
     fn put_bytes(self, bytes: &mut Vec<u8>) {
         bytes.extend(self.to_le_bytes());
@@ -81,14 +75,10 @@ impl Written for f32 {
 /// Puts a value as JSON: a whole number, or in as few digits as tell it apart from other values of
 /// its type. JSON has no infinite numbers: they are `null`.
 pub(super) fn put_json<T: FileValue>(text: &mut Text<impl Write>, value: T) {
-    if T::WHOLE {
-        text.integer(value.whole().unwrap_or(0));
-    } else if !value.float().is_finite() {
-        text.put("null");
-    } else if let Some(whole) = value.whole() {
-        text.integer(whole).put(".0");
-    } else {
-        // A 32-bit float.
-        text.display(format_args!("{:?}", value.float() as f32));
-    }
+    match (value.whole(), value.float()) {
+        (Some(whole), None) => text.integer(whole),
+        (Some(whole), Some(_)) => text.integer(whole).put(".0"),
+        (None, Some(float)) if float.is_finite() => text.display(format_args!("{float:?}")),
+        (None, _) => text.put("null"),
+    };
 }

@@ -111,9 +111,9 @@ impl<T: Sample> Picture<T> {
             }
             if S::VALUES {
                 if header.kind == SampleKind::Bit {
-                    row.iter_mut().for_each(|sample| {
-                        *sample = T::rounded(u8::from(*sample > T::zeroed()).into())
-                    });
+                    for sample in row.iter_mut() {
+                        *sample = T::rounded(u8::from(*sample > T::zeroed()).into());
+                    }
                 }
             } else if header.maximum != T::MOST {
                 // Samples above the maximum become white.

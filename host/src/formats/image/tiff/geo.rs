@@ -144,11 +144,14 @@ impl Keys {
                 .map(|&[.., value]| value)
                 .next()
         };
-        let geodetic = value(GEODETIC_CRS);
-        let code = match (value(MODEL_TYPE), value(PROJECTED_CRS)) {
+        let (projected, geodetic) = (value(PROJECTED_CRS), value(GEODETIC_CRS));
+        let code = match value(MODEL_TYPE) {
+            None => projected.or(geodetic),
             // Geographic or geocentric coordinates.
-            (Some(2 | 3), _) | (_, None) => geodetic,
-            (_, projected) => projected,
+            Some(2 | 3) => geodetic.or(Some(USER_DEFINED)),
+            // Projected ones. Without a code, text or parameters say what the projection is; the
+            // code of its datum is not that of the CRS.
+            Some(_) => projected.or(Some(USER_DEFINED)),
         };
         Ok(Self {
             crs: code.map(|code| match code {

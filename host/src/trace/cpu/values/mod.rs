@@ -7,6 +7,7 @@
 //!    their regions, contours into groups of one value (`order.rs`).
 //! 4. Points are written to their places, again as for bits.
 
+mod last;
 mod order;
 mod planes;
 

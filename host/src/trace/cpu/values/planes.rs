@@ -4,7 +4,6 @@
 //! for the neighbours to the E, S, SE and SW, are all that is read of an image: the other four
 //! neighbours are those of the pixels there. They are found in one pass over the values.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -14,10 +13,11 @@ use super::super::chains::Direction;
 use super::super::pixels::{MAX_STRAIGHT, Pixels, SPARE_ROWS, Strips};
 use super::super::saddles::{Overlap, RunRows};
 use super::super::sides::Joined;
+use super::last::LastOfValue;
 use crate::error::Result;
 use crate::image::compare::{ValueRow, row_words};
 use crate::image::{PixelValue, ValueImage, WORD_BITS};
-use crate::memory::{advise_large_pages, push, reserve, reserve_in_map, zeroed_vec};
+use crate::memory::{advise_large_pages, push, reserve, zeroed_vec};
 use crate::trace::contours::BorderKind;
 
 /// Name used in out-of-memory errors.
@@ -25,13 +25,26 @@ const PLANES: &str = "the planes of equal values";
 
 /// The equal neighbours of 64 pixels, one word per direction. They are together because they are
 /// used together.
-#[derive(Clone, Copy, bytemuck::Zeroable)]
+#[derive(Clone, Copy, bytemuck::Zeroable, bytemuck::Pod)]
 #[repr(C, align(32))]
 struct Links {
     east: u64,
     south: u64,
     south_east: u64,
     south_west: u64,
+}
+
+impl Links {
+    const EAST: usize = 0;
+    const SOUTH: usize = 1;
+    const SOUTH_EAST: usize = 2;
+    const SOUTH_WEST: usize = 3;
+
+    /// All words, by direction.
+    #[inline(always)]
+    fn words(&self) -> &[u64; 4] {
+        bytemuck::cast_ref(self)
+    }
 }
 
 /// The planes of an image of values.
@@ -102,7 +115,7 @@ impl ValuePlanes {
             .map(|task| {
                 let mut starts = Vec::new();
                 let mut counts = Vec::new();
-                let mut last_of_value = HashMap::new();
+                let mut last_of_value = LastOfValue::default();
                 let end = (self.height as usize).min((task + 1) * rows);
                 for y in task * rows..end {
                     let before = starts.len();
@@ -193,7 +206,7 @@ fn find_starts<T: PixelValue>(
     image: &ValueImage<'_, T>,
     y: usize,
     joined: Joined,
-    last_of_value: &mut HashMap<u64, u32>,
+    last_of_value: &mut LastOfValue,
     starts: &mut Vec<[u32; 2]>,
 ) -> Result<()> {
     let n = pixels.row_words();
@@ -214,13 +227,12 @@ fn find_starts<T: PixelValue>(
             let x = (i * WORD_BITS + bit) as u32;
             let key = image.value(x, y as u32).key();
             if may_begin >> bit & 1 == 1
-                && let Some(&before) = last_of_value.get(&key)
+                && let Some(before) = last_of_value.get(key)
             {
                 push(starts, [x, before], PLANES)?;
             }
             if east >> bit & 1 == 1 {
-                reserve_in_map(last_of_value, PLANES)?;
-                last_of_value.insert(key, x);
+                last_of_value.replace(key, x)?;
             }
         }
     }
@@ -281,7 +293,24 @@ impl Pixels for StripPlanes<'_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
+    fn ahead(&self, place: usize, code: u8) -> [bool; 2] {
+        // To the N and NE, W and NW, S and SW, E and SE. What a plane has for the other four
+        // directions is at the pixel there.
+        let up = place - self.stride();
+        let (ahead, beside, ahead_at, beside_at) = match code {
+            0 => (Links::SOUTH, Links::SOUTH_WEST, up, up + 1),
+            1 => (Links::EAST, Links::SOUTH_EAST, place - 1, up - 1),
+            2 => (Links::SOUTH, Links::SOUTH_WEST, place, place),
+            _ => (Links::EAST, Links::SOUTH_EAST, place, place),
+        };
+        let bit = |at: usize, direction: usize| {
+            self.links[at / WORD_BITS].words()[direction] >> (at % WORD_BITS) & 1 == 1
+        };
+        [bit(ahead_at, ahead), bit(beside_at, beside)]
+    }
+
+    #[inline(always)]
     fn window(&self, place: usize) -> usize {
         let (at, bit) = (place / WORD_BITS, place % WORD_BITS);
         let (links, up) = (&self.links[at], &self.links[at - self.row_words()]);

@@ -1,0 +1,154 @@
+//! Small regions replaced by their largest neighbours.
+
+use crate::error::{Error, Result};
+use crate::image::{PixelValue, ValueImage};
+use crate::label::Connectivity;
+use crate::memory::{filled_vec, reserve, zeroed_vec};
+use crate::progress::Progress;
+
+/// No region.
+const NONE: u32 = 0;
+
+/// The values of the image, row by row, in which regions of fewer than `size` pixels have the value
+/// of their largest neighbour.
+///
+/// This is GDAL's rule: of neighbours of one size, the one found first counts, row by row, above
+/// before the left. If it is also too small, its own largest neighbour is taken, and so on; a chain
+/// that comes back to itself, or ends, leaves the region as it is. Sizes are those before any
+/// change.
+pub(crate) fn sieve<T: PixelValue>(
+    image: &ValueImage<'_, T>,
+    size: u64,
+    connectivity: Connectivity,
+    progress: &Progress<'_>,
+) -> Result<Vec<T>> {
+    const WHAT: &str = "the sizes and neighbours of regions";
+    let labels = crate::label::cpu::values::label(image, connectivity, progress)?;
+    let regions = labels.as_slice();
+    let width = image.width() as usize;
+    let count = labels.count() as usize + 1;
+
+    let mut sizes: Vec<u64> = zeroed_vec(count, WHAT)?;
+    // The region's first pixel, which has its value.
+    let mut firsts: Vec<usize> = filled_vec(usize::MAX, count, WHAT)?;
+    for (at, &region) in regions.iter().enumerate() {
+        let region = region as usize;
+        sizes[region] += 1;
+        firsts[region] = firsts[region].min(at);
+    }
+
+    let mut largest = Largest {
+        sizes: &sizes,
+        neighbours: filled_vec(NONE, count, WHAT)?,
+    };
+    find_neighbours(regions, width, connectivity, &mut largest);
+    let mut into = largest.neighbours;
+    for region in 1..count {
+        if sizes[region] >= size {
+            into[region] = NONE;
+        }
+    }
+    follow_chains(&sizes, size, &mut into)?;
+
+    let mut values = Vec::new();
+    reserve(&mut values, regions.len(), "the sieved image")?;
+    for (at, &region) in regions.iter().enumerate() {
+        let from = match into[region as usize] {
+            NONE => at,
+            other => firsts[other as usize],
+        };
+        values.push(image.value((from % width) as u32, (from / width) as u32));
+    }
+    Ok(values)
+}
+
+/// The largest neighbour of each region so far.
+struct Largest<'a> {
+    sizes: &'a [u64],
+    neighbours: Vec<u32>,
+}
+
+impl Largest<'_> {
+    /// Says that two pixels' regions are neighbours, if they differ.
+    #[inline(always)]
+    fn meet(&mut self, a: u32, b: u32) {
+        if a != b && a != NONE && b != NONE {
+            self.offer(a, b);
+            self.offer(b, a);
+        }
+    }
+
+    fn offer(&mut self, to: u32, other: u32) {
+        let so_far = &mut self.neighbours[to as usize];
+        if *so_far == NONE || self.sizes[*so_far as usize] < self.sizes[other as usize] {
+            *so_far = other;
+        }
+    }
+}
+
+/// Meets all pairs of neighbouring pixels, in GDAL's order.
+fn find_neighbours(
+    regions: &[u32],
+    width: usize,
+    connectivity: Connectivity,
+    largest: &mut Largest<'_>,
+) {
+    let mut above: &[u32] = &[];
+    for row in regions.chunks_exact(width) {
+        for (x, &region) in row.iter().enumerate() {
+            if let Some(&other) = above.get(x) {
+                largest.meet(region, other);
+                if connectivity == Connectivity::Eight {
+                    if x > 0 {
+                        largest.meet(region, above[x - 1]);
+                    }
+                    if let Some(&other) = above.get(x + 1) {
+                        largest.meet(region, other);
+                    }
+                }
+            }
+            if x > 0 {
+                largest.meet(region, row[x - 1]);
+            }
+        }
+        above = row;
+    }
+}
+
+/// Turns the neighbours of small regions into the regions that they become part of.
+fn follow_chains(sizes: &[u64], size: u64, into: &mut [u32]) -> Result<()> {
+    // The last region whose chain came by.
+    let mut seen: Vec<u32> = zeroed_vec(into.len(), "the chains of regions")?;
+    for region in 1..into.len() {
+        if sizes[region] >= size {
+            continue;
+        }
+        let number = u32::try_from(region).map_err(|_| Error::TooMany {
+            what: "regions",
+            limit: u32::MAX.into(),
+        })?;
+        let mut end = number;
+        let found = loop {
+            end = into[end as usize];
+            if end == NONE {
+                break false;
+            }
+            if sizes[end as usize] >= size {
+                break true;
+            }
+            if std::mem::replace(&mut seen[end as usize], number) == number {
+                break false;
+            }
+        };
+        if !found {
+            into[region] = NONE;
+            continue;
+        }
+        let mut current = region;
+        while into[current] != end {
+            let next = std::mem::replace(&mut into[current], end);
+            current = next as usize;
+        }
+    }
+    Ok(())
+}
