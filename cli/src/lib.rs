@@ -7,6 +7,7 @@
 
 mod args;
 mod completions;
+mod distance;
 mod facts;
 mod failure;
 mod gds;
@@ -36,6 +37,7 @@ mod usage;
 use std::ffi::OsString;
 
 use args::Command;
+use distance::Distance;
 use failure::Failure;
 use label::Label;
 use route::RouteNets;
@@ -71,6 +73,7 @@ fn run_command(args: &[OsString]) -> Result<(), Failure> {
         },
         Command::Label(args) => Label::new(&args)?.run(),
         Command::Route(args) => run_job::run(&RouteNets::new(&args)?),
+        Command::Distance(args) => run_job::run(&Distance::new(&args)?),
         Command::Generate(args) => generate::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Completions(args) => completions::run(&args),
