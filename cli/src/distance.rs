@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::json;
 use trazar::distance::{
@@ -23,10 +23,13 @@ use crate::run_job::Steps;
 pub(crate) struct Distance<'a> {
     args: &'a DistanceArgs,
     options: CostDistanceOptions,
-    outputs: Vec<((Part, CostFormat), &'a Path)>,
+    outputs: Vec<Destined<'a>>,
     /// The raster's cells, once it is read: the algorithm depends on their number.
     cells: Cell<u64>,
 }
+
+/// A part of the result with its format, and the file that it goes to.
+type Destined<'a> = ((Part, CostFormat), &'a Path);
 
 /// What goes to one file.
 #[derive(Clone, Copy, PartialEq)]
@@ -157,7 +160,7 @@ impl<'a> Distance<'a> {
 }
 
 /// What is written where.
-fn outputs(args: &DistanceArgs) -> Result<Vec<((Part, CostFormat), &Path)>, Failure> {
+fn outputs(args: &DistanceArgs) -> Result<Vec<Destined<'_>>, Failure> {
     let mut all = Vec::new();
     for path in &args.output {
         let format: CostFormat = output::by_extension(path)?;
@@ -195,7 +198,7 @@ impl Part {
     }
 }
 
-fn read_sources(path: &PathBuf, cells: &CellOf) -> Result<Sources, Failure> {
+fn read_sources(path: &Path, cells: &CellOf) -> Result<Sources, Failure> {
     let about = |error| Failure::about(path, error);
     let is_csv = path
         .extension()

@@ -69,7 +69,7 @@ pub(crate) struct DistanceArgs {
     pub(crate) neighbours: Neighbours,
 
     /// Leave out cells that cost more
-    #[arg(long, value_name = "COST", value_parser = finite)]
+    #[arg(long, value_name = "COST", value_parser = finite, allow_negative_numbers = true)]
     pub(crate) max_cost: Option<f64>,
 
     /// The cell's width and height: W,H or one number [default: those of FRICTION's transform, or 1]
