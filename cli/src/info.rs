@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
+use trazar::distance::DistanceAlgorithm;
 use trazar::route::RouteAlgorithm;
 use trazar::{Backend, LabelAlgorithm, TraceAlgorithm};
 
@@ -151,6 +152,7 @@ struct Algorithms {
     trace: Vec<&'static str>,
     label: Vec<&'static str>,
     route: Vec<&'static str>,
+    distance: Vec<&'static str>,
 }
 
 impl Algorithms {
@@ -160,12 +162,18 @@ impl Algorithms {
             trace: names(TraceAlgorithm::on(device), TraceAlgorithm::name),
             label: names(LabelAlgorithm::on(device), LabelAlgorithm::name),
             route: names(RouteAlgorithm::on(device), RouteAlgorithm::name),
+            distance: names(DistanceAlgorithm::on(device), DistanceAlgorithm::name),
         }
     }
 
     /// The names as a JSON object of lists.
     fn json(&self) -> Value {
-        json!({ "trace": self.trace, "label": self.label, "route": self.route })
+        json!({
+            "trace": self.trace,
+            "label": self.label,
+            "route": self.route,
+            "distance": self.distance,
+        })
     }
 }
 
@@ -177,7 +185,11 @@ impl fmt::Display for Algorithms {
             self.trace.join(", "),
             self.label.join(", "),
             self.route.join(", ")
-        )
+        )?;
+        match self.distance.is_empty() {
+            true => Ok(()),
+            false => write!(f, "; distance: {}", self.distance.join(", ")),
+        }
     }
 }
 

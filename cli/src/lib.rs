@@ -7,6 +7,7 @@
 
 mod args;
 mod completions;
+mod distance;
 mod facts;
 mod failure;
 mod gds;
@@ -39,6 +40,7 @@ mod usage;
 use std::ffi::OsString;
 
 use args::Command;
+use distance::Distance;
 use failure::Failure;
 use label::Label;
 use measure::Measure;
@@ -78,6 +80,7 @@ fn run_command(args: &[OsString]) -> Result<(), Failure> {
         Command::Measure(args) => run_job::run(&Measure::new(&args)?),
         Command::Polygonize(args) => run_job::run(&Polygonize::new(&args)?),
         Command::Route(args) => run_job::run(&RouteNets::new(&args)?),
+        Command::Distance(args) => run_job::run(&Distance::new(&args)?),
         Command::Generate(args) => generate::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Completions(args) => completions::run(&args),

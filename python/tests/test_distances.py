@@ -223,7 +223,8 @@ def test_rasters_of_sources_and_max_cost():
     ids[0, 0], ids[3, 5] = 7, 3
     found = trazar.cost_distance(friction, ids, allocation=True, max_cost=2, neighbours=4)
     assert np.nanmax(found.cost) == 2
-    assert found.allocation[0].tolist() == [7, 7, 7, 0, 0, 3]
+    assert found.allocation[0].tolist() == [7, 7, 7, 0, 0, 0]
+    assert found.allocation[3].tolist() == [0, 0, 0, 3, 3, 3]
     assert found.allocation[1, 1] == 7 and np.isnan(found.cost[2, 1])
     numbered = trazar.cost_distance(friction, ids > 0, allocation=True)
     assert sorted(np.unique(numbered.allocation)) == [1, 2]

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod distance;
 mod generate;
 mod input;
 mod label;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use distance::{CostFormat, DistanceArgs};
 pub(crate) use generate::{Generate, GenerateArgs, ImageFormat, MaskArgs, NetArgs};
 pub(crate) use input::InputArgs;
 pub(crate) use label::{LabelArgs, LabelFormat};
@@ -27,7 +29,7 @@ pub(crate) use run::{Device, RunArgs};
 pub(crate) use trace::{ContourFormat, GdsArgs, Geometry, Retrieval, TraceArgs};
 pub(crate) use values::name;
 
-/// Label and trace very large binary images, and route nets on very large grids.
+/// Label and trace very large binary images, route nets on very large grids, find costs of travel.
 #[derive(Debug, Parser)]
 #[command(
     name = "trazar",
@@ -54,6 +56,7 @@ pub(crate) enum Command {
     Measure(MeasureArgs),
     Polygonize(PolygonizeArgs),
     Route(RouteArgs),
+    Distance(DistanceArgs),
     Generate(GenerateArgs),
     Info(InfoArgs),
     Completions(CompletionsArgs),

@@ -6,6 +6,7 @@ mod bands;
 mod common;
 mod devices;
 #[cfg(unix)]
+mod distance;
 mod docs;
 mod generate;
 mod inputs;

@@ -8,8 +8,9 @@ use trazar_test_seeds::skipped;
 
 use crate::common::{Folder, command, run};
 
-const PAGES: [&str; 12] = [
+const PAGES: [&str; 13] = [
     "trazar-completions.1",
+    "trazar-distance.1",
     "trazar-generate-mask.1",
     "trazar-generate-net.1",
     "trazar-generate.1",

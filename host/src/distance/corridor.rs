@@ -79,7 +79,7 @@ pub fn corridor(
             second: size(second),
         });
     }
-    if let Some(threshold) = threshold.filter(|&threshold| !(threshold >= 0.0)) {
+    if let Some(threshold) = threshold.filter(|&it| it < 0.0 || it.is_nan()) {
         let why = format!("the threshold is {threshold}: it must be 0 or more");
         return Err(Error::option("threshold", OptionProblem::OutOfRange, why));
     }
@@ -124,7 +124,8 @@ fn sum<P: Real>(first: &[P], second: &[P], threshold: Option<f64>) -> Result<(Co
     if let Some(threshold) = threshold {
         let limit = least + P::from_f64(threshold);
         sums.par_iter_mut().for_each(|sum| {
-            if !(*sum <= limit) {
+            // NaN stays.
+            if *sum > limit {
                 *sum = P::NAN;
             }
         });

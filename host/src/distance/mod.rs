@@ -1,4 +1,4 @@
-//! Cost surfaces: the least cost of travel from sources to every cell of a raster of friction, the
+//! Cost distances: the least cost of travel from sources to every cell of a raster of friction, the
 //! source that it is least from, the way back, paths and corridors.
 //!
 //! ```

@@ -175,7 +175,7 @@ impl CostDistanceOptions {
             return Err(Error::option("step_cost", OptionProblem::Conflict, why));
         }
         match self.max_cost {
-            Some(cost) if !(cost >= 0.0) => {
+            Some(cost) if cost < 0.0 || cost.is_nan() => {
                 let why = format!("`max_cost` is {}: it must be 0 or more", short(cost));
                 Err(Error::option("max_cost", range, why))
             }

@@ -16,14 +16,14 @@ pub trait Friction: Sample + Send + Sync {
 }
 
 macro_rules! whole {
-    ($($type:ty)*) => {$(
+    ($($type:ty => $to_f32:expr;)*) => {$(
         impl Friction for $type {
             fn to_f64(self) -> f64 {
                 f64::from(self)
             }
 
             fn to_f32(self) -> f32 {
-                self as f32
+                $to_f32(self)
             }
 
             fn is(self, no_data: f64) -> bool {
@@ -33,7 +33,11 @@ macro_rules! whole {
     )*};
 }
 
-whole! { u8 u16 u32 }
+whole! {
+    u8 => f32::from;
+    u16 => f32::from;
+    u32 => |value| value as f32;
+}
 
 impl Friction for f32 {
     fn to_f64(self) -> f64 {

@@ -47,11 +47,9 @@ impl Engine {
             Precision::F32 => {
                 let search = Search::<f32>::new(surface, sources, options)?;
                 let costs = match &self.device {
-                    None => cpu::costs(
-                        &search,
-                        self.algorithm(options, search.friction.len())?,
-                        &self.progress(),
-                    )?,
+                    None => {
+                        cpu::costs(&search, self.algorithm(&search, options)?, &self.progress())?
+                    }
                     Some(device) => device.costs_f32(&search, &self.progress())?,
                 };
                 self.finish(&search, costs, options)
@@ -59,11 +57,9 @@ impl Engine {
             Precision::F64 => {
                 let search = Search::<f64>::new(surface, sources, options)?;
                 let costs = match &self.device {
-                    None => cpu::costs(
-                        &search,
-                        self.algorithm(options, search.friction.len())?,
-                        &self.progress(),
-                    )?,
+                    None => {
+                        cpu::costs(&search, self.algorithm(&search, options)?, &self.progress())?
+                    }
                     Some(device) => device.costs_f64(&search, &self.progress())?,
                 };
                 self.finish(&search, costs, options)
@@ -71,8 +67,23 @@ impl Engine {
         }
     }
 
-    fn algorithm(&self, options: &CostDistanceOptions, cells: usize) -> Result<DistanceAlgorithm> {
-        let algorithm = options.algorithm.unwrap_or_else(|| cpu::usual(cells));
+    /// The algorithm that [`cost_distance`](Self::cost_distance) uses on the processor for these
+    /// options and a raster of that many cells.
+    pub fn distance_algorithm(
+        &self,
+        options: &CostDistanceOptions,
+        cells: u64,
+    ) -> DistanceAlgorithm {
+        options.algorithm.unwrap_or_else(|| cpu::usual(cells))
+    }
+
+    fn algorithm<P>(
+        &self,
+        search: &Search<P>,
+        options: &CostDistanceOptions,
+    ) -> Result<DistanceAlgorithm> {
+        let cells = search.width as u64 * search.height as u64;
+        let algorithm = self.distance_algorithm(options, cells);
         let others = DistanceAlgorithm::on(self.backend()).iter();
         self.backend().check_runs(
             "distance",

@@ -52,10 +52,8 @@ fn palette() -> Vec<u8> {
         let place = f64::from(entry) / 254.0 * 4.0;
         let from = (place as usize).min(3);
         let share = place - from as f64;
-        for channel in 0..3 {
-            let (a, b) = (COLOURS[from][channel], COLOURS[from + 1][channel]);
-            palette.push((a + (b - a) * share).round() as u8);
-        }
+        let ends = COLOURS[from].iter().zip(COLOURS[from + 1]);
+        palette.extend(ends.map(|(a, b)| (a + (b - a) * share).round() as u8));
     }
     palette
 }

@@ -44,7 +44,7 @@ pub fn write_values_tiff(
     mut out: impl Write,
 ) -> Result<()> {
     values.check(width, height)?;
-    let row = width as u64 * values.size() as u64;
+    let row = u64::from(width) * values.size() as u64;
     let rows = (STRIP as u64 / row).clamp(1, height.into());
     let strips = u64::from(height).div_ceil(rows);
     let data = row * u64::from(height);
