@@ -151,10 +151,7 @@ fn check_contours<T: PixelValue>(
         let last = found.group_offsets().last().copied();
         assert_eq!(last, Some(found.contours().len()));
         for (group, bits) in found.iter().zip(&bits) {
-            let suzuki = TraceOptions {
-                contours: *options,
-                algorithm: Some(TraceAlgorithm::Suzuki),
-            };
+            let suzuki = TraceOptions::from(*options).algorithm(TraceAlgorithm::Suzuki);
             let expected = engine.trace(bits, &suzuki).unwrap();
             let what = format!("value {:?}, {options:?}, {what:?}", group.value());
             assert_eq!(group.points(), expected.points(), "{what}");
