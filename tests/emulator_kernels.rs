@@ -14,7 +14,8 @@ use trazar::route::{
 use trazar::trace::{Band, ContourOptions};
 use trazar::{
     Backend, Connectivity, DeviceBytes, DeviceImage, DeviceImageBatch, DeviceLabeler, DeviceTracer,
-    Engine, Geometry, LabelAlgorithm, LabelOptions, TraceAlgorithm, TraceOptions,
+    Engine, Geometry, LabelAlgorithm, LabelOptions, PixelValue, RegionOptions, Samples,
+    TraceAlgorithm, TraceOptions, ValueImage,
 };
 use trazar_test_support::contours::TEH_CHIN;
 use trazar_test_support::kernels::PTX;
@@ -26,6 +27,18 @@ fn entries() -> BTreeSet<&'static str> {
         Some(name.trim_end_matches(['(', ' ']))
     });
     names.collect()
+}
+
+/// Labels and traces an image of values in four tiles.
+fn run_values<T: PixelValue + From<u8>>(engine: &Engine) {
+    let values: Vec<T> = (0..272 * 80u32)
+        .map(|i| ((i * i >> 9) as u8 & 1).into())
+        .collect();
+    let image = ValueImage::new(Samples::new(272, 80, &values).unwrap()).unwrap();
+    engine.label_values(&image, Connectivity::Eight).unwrap();
+    engine
+        .trace_regions(&image, &RegionOptions::default())
+        .unwrap();
 }
 
 #[test]
@@ -116,6 +129,14 @@ fn every_kernel_of_the_ptx_is_emulated() {
         let options = TraceOptions::default().approximation(approximation);
         tracer.trace(&on_device, &options).unwrap();
     }
+
+    // Images of values of all types.
+    let engine = Engine::on(emulator.clone());
+    run_values::<u8>(&engine);
+    run_values::<u16>(&engine);
+    run_values::<u32>(&engine);
+    run_values::<i64>(&engine);
+    run_values::<f32>(&engine);
 
     // More stretches than one block ranks.
     let checkerboard: Pattern = "checkerboard".parse().unwrap();

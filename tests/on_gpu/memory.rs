@@ -1,6 +1,6 @@
 //! Memory that runs out.
 
-use trazar::{DeviceImage, DeviceTracer, Error, TraceOptions, generate};
+use trazar::{DeviceImage, DeviceTracer, TraceOptions, generate};
 
 use crate::Alone;
 

@@ -63,7 +63,7 @@ pub const fn layout(width: u32, height: u32) -> Option<TileLayout> {
 
 /// Length of [`TileRuns::offsets`](crate::label::tiles::runs::TileRuns::offsets) for a [`layout`].
 #[must_use]
-pub const fn offsets_len(layout: TileLayout) -> usize {
+pub fn offsets_len(layout: TileLayout) -> usize {
     layout.tiles() as usize * BLOCK as usize
 }
 
