@@ -527,6 +527,9 @@ fn information_and_help() {
     run(["teleport"]).refused(&["teleport"]);
     run(["trace"]).refused(&["IMAGE"]);
     run(["trace", "--retrievl", "list"]).refused(&["--retrievl", "tip", "'--retrieval'"]);
-    run([""; 0]).refused(&["subcommand", "trace, label, route, generate, info"]);
+    run([""; 0]).refused(&[
+        "subcommand",
+        "trace, label, route, distance, generate, info",
+    ]);
     run(["generate"]).refused(&["subcommand", "mask, net"]);
 }
