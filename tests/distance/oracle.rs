@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use trazar::distance::{CostDistanceOptions, Neighbours, Sources, StepCost};
 
 /// Arithmetic in one of the precisions, by hand.
-pub trait Number: Copy + PartialOrd + PartialEq {
+pub(crate) trait Number: Copy + PartialOrd + PartialEq {
     fn of(value: f64) -> Self;
     fn add(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
@@ -44,17 +44,17 @@ impl Number for f64 {
 }
 
 /// Row by row, `None` where nothing reaches.
-pub struct Answer<P> {
-    pub costs: Vec<Option<P>>,
-    pub allocation: Vec<u32>,
-    pub direction: Vec<u8>,
+pub(crate) struct Answer<P> {
+    pub(crate) costs: Vec<Option<P>>,
+    pub(crate) allocation: Vec<u32>,
+    pub(crate) direction: Vec<u8>,
 }
 
 /// A raster of friction, `None` for barriers.
-pub struct Raster<P> {
-    pub width: i32,
-    pub height: i32,
-    pub friction: Vec<Option<P>>,
+pub(crate) struct Raster<P> {
+    pub(crate) width: i32,
+    pub(crate) height: i32,
+    pub(crate) friction: Vec<Option<P>>,
 }
 
 /// In the order of the codes of directions, as the page draws them.
@@ -88,7 +88,7 @@ impl<P: Number> Raster<P> {
     }
 
     /// What a step between two cells costs, if it is allowed.
-    pub fn step(
+    pub(crate) fn step(
         &self,
         options: &CostDistanceOptions,
         (x, y): (i32, i32),
@@ -138,7 +138,7 @@ impl<P: Number> Raster<P> {
         steps
     }
 
-    pub fn solve(&self, sources: &Sources, options: &CostDistanceOptions) -> Answer<P> {
+    pub(crate) fn solve(&self, sources: &Sources, options: &CostDistanceOptions) -> Answer<P> {
         let cells = self.friction.len();
         let steps = self.steps(options);
         let infinity = P::of(f64::INFINITY);
