@@ -14,7 +14,7 @@
 use std::time::Instant;
 
 use trazar::cuda::{Device, Queue};
-use trazar::gpu::{Gpu, GpuBuffer};
+use trazar::gpu::Gpu;
 use trazar::{
     Connectivity, DeviceLabeler, DeviceTracer, DeviceValues, Engine, PixelValue, RegionOptions,
     Result, Samples, ValueImage,
