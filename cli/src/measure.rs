@@ -124,22 +124,27 @@ fn leave_out(raster: &mut Raster) {
     let Some(no_data) = raster.no_data else {
         return;
     };
-    macro_rules! leave_out {
-        ($values:expr) => {
-            for value in $values.iter_mut() {
-                if *value as f64 == no_data {
-                    *value = 0;
-                }
+    /// Replaces the values that `no_data` is, if the type has it.
+    fn clear<T: Copy + PartialEq + Default>(values: &mut [T], no_data: Option<T>) {
+        if let Some(no_data) = no_data {
+            for value in values.iter_mut().filter(|value| **value == no_data) {
+                *value = T::default();
             }
-        };
+        }
     }
+    // Whole numbers that `f64` holds exactly; beyond them, a file's text names none.
+    const MOST: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
+    let whole = no_data.fract() == 0.0 && no_data.abs() <= MOST;
+    let Some(no_data) = whole.then_some(no_data as i64) else {
+        return;
+    };
     match &mut raster.values {
-        RasterValues::U8(values) => leave_out!(values),
-        RasterValues::U16(values) => leave_out!(values),
-        RasterValues::U32(values) => leave_out!(values),
-        RasterValues::I16(values) => leave_out!(values),
-        RasterValues::I32(values) => leave_out!(values),
-        RasterValues::I64(values) => leave_out!(values),
+        RasterValues::U8(values) => clear(values, no_data.try_into().ok()),
+        RasterValues::U16(values) => clear(values, no_data.try_into().ok()),
+        RasterValues::U32(values) => clear(values, no_data.try_into().ok()),
+        RasterValues::I16(values) => clear(values, no_data.try_into().ok()),
+        RasterValues::I32(values) => clear(values, no_data.try_into().ok()),
+        RasterValues::I64(values) => clear(values, Some(no_data)),
         _ => {}
     }
 }

@@ -88,10 +88,10 @@ def measure(kind: str, args: argparse.Namespace) -> dict[str, float]:
     if args.dask:
         import dask.array as da
 
-        import trazar.dask
+        from trazar.dask import cost_distance as by_chunks
 
         chunks = da.from_array(single, chunks=args.dask)
-        ours["trazar.dask f32"] = lambda: trazar.dask.cost_distance(chunks, [source]).cost.compute()
+        ours["trazar.dask f32"] = lambda: by_chunks(chunks, [source]).cost.compute()
         np.testing.assert_array_equal(ours["trazar.dask f32"](), ours["trazar f32"]())
     others = peers(raster, source)
     whole = ours["trazar f64"]()

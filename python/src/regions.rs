@@ -69,7 +69,7 @@ impl<T: Element> Held<T> {
 
     fn view(&self) -> ArrayView2<'_, T> {
         // SAFETY: the array has these values, aligned, as long as `self` keeps it.
-        unsafe { self.view.clone().deref_into_view() }
+        unsafe { self.view.deref_into_view() }
     }
 }
 
@@ -169,7 +169,7 @@ pub(crate) fn trace_regions<'py>(
         let regions = run(array, background, mask, device, move |engine, image| {
             engine.trace_regions(image, &options)
         })?;
-        let parts = regions.into_parts();
+        let parts = regions.into_arrays();
         let contours = parts.contours;
         Ok((
             Bound::new(py, HostContours { contours })?,
@@ -231,7 +231,7 @@ pub(crate) fn find_contours_by_label<'py>(
         let traced = run(array, background, None, device, move |engine, image| {
             engine.trace_values(image, &options)
         })?;
-        let parts = traced.into_parts();
+        let parts = traced.into_arrays();
         let contours = parts.contours.into_arrays();
         let coordinates: Vec<i32> = bytemuck::allocation::cast_vec(contours.points);
         let views = contour_views(&coordinates.into_pyarray(py), &contours.offsets)?;

@@ -61,6 +61,8 @@ fn deviations<T: Copy>(run: &[T], sum: f64, value: impl Fn(T) -> f64) -> f64 {
 
 macro_rules! integers {
     ($($type:ty, $lane:ty, $square:ty;)*) => {$(
+        // Types of all sizes, some of which `From` converts.
+        #[allow(clippy::cast_lossless)]
         impl sealed::Summed for $type {
             const HAS_SQUARES: bool = true;
             const IS_WHOLE: bool = true;

@@ -37,7 +37,7 @@ pub struct ValueContours<T> {
 /// The arrays of [`ValueContours`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct ValueContourParts<T> {
+pub struct ValueContourArrays<T> {
     /// As [`ValueContours::contours`].
     pub contours: Contours,
     /// As [`ValueContours::values`].
@@ -48,8 +48,8 @@ pub struct ValueContourParts<T> {
 
 impl<T> ValueContours<T> {
     /// Takes the arrays out.
-    pub fn into_parts(self) -> ValueContourParts<T> {
-        ValueContourParts {
+    pub fn into_arrays(self) -> ValueContourArrays<T> {
+        ValueContourArrays {
             contours: self.contours,
             values: self.values,
             groups: self.groups,

@@ -28,8 +28,8 @@ mod contours;
 mod polygons;
 mod sieve;
 
-pub use contours::{ValueContourParts, ValueContours, ValueGroup};
-pub use polygons::{RegionParts, Regions};
+pub use contours::{ValueContourArrays, ValueContours, ValueGroup};
+pub use polygons::{RegionArrays, Regions};
 pub(crate) use sieve::sieve;
 
 use crate::label::Connectivity;

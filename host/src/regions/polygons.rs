@@ -37,7 +37,7 @@ pub struct Regions<T> {
 /// The arrays of [`Regions`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct RegionParts<T> {
+pub struct RegionArrays<T> {
     /// As [`Regions::contours`].
     pub contours: Contours,
     /// As [`Regions::values`].
@@ -50,8 +50,8 @@ pub struct RegionParts<T> {
 
 impl<T> Regions<T> {
     /// Takes the arrays out.
-    pub fn into_parts(self) -> RegionParts<T> {
-        RegionParts {
+    pub fn into_arrays(self) -> RegionArrays<T> {
+        RegionArrays {
             contours: self.contours,
             values: self.values,
             regions: self.regions,

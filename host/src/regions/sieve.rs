@@ -152,3 +152,57 @@ fn follow_chains(sizes: &[u64], size: u64, into: &mut [u32]) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BinaryImage, Engine, Samples};
+
+    /// Neighbours of one size, chains, a region that stays; the results are those of
+    /// `rasterio.features.sieve` of rasterio 1.4. `python/tests/test_sieve.py` draws others.
+    #[test]
+    fn small_regions_become_what_gdal_makes_of_them() {
+        use Connectivity::{Eight, Four};
+        let ties: &[u8] = &[1, 1, 2, 2, 3, 3, 5, 2, 3, 4, 4, 4];
+        let chain: &[u8] = &[9, 9, 9, 9, 1, 9, 9, 9, 2, 3, 7, 7, 9, 9, 3];
+        let corners: &[u8] = &[1, 2, 3, 1];
+        // The image, its width, the size, and the result.
+        type Case<'a> = (&'a [u8], u32, u64, Connectivity, &'a [u8]);
+        let cases: [Case<'_>; 8] = [
+            (ties, 4, 2, Four, &[1, 1, 2, 2, 3, 3, 2, 2, 3, 4, 4, 4]),
+            (ties, 4, 3, Four, &[2, 2, 2, 2, 3, 3, 2, 2, 3, 4, 4, 4]),
+            (ties, 4, 4, Eight, ties),
+            (
+                chain,
+                5,
+                2,
+                Four,
+                &[9, 9, 9, 9, 9, 9, 9, 9, 9, 3, 7, 7, 9, 9, 3],
+            ),
+            (chain, 5, 3, Four, &[9; 15]),
+            (corners, 2, 2, Four, corners),
+            (corners, 2, 2, Eight, &[1; 4]),
+            (corners, 2, 0, Eight, corners),
+        ];
+        for (values, width, size, connectivity, expected) in cases {
+            let height = values.len() as u32 / width;
+            let image = ValueImage::new(Samples::new(width, height, values).unwrap()).unwrap();
+            let sieved = Engine::cpu().sieve(&image, size, connectivity).unwrap();
+            assert_eq!(sieved, expected, "{values:?}, {size}, {connectivity:?}");
+        }
+    }
+
+    #[test]
+    fn pixels_that_do_not_count_stay_and_are_no_neighbours() {
+        let values = [4u8, 4, 0, 7, 5, 5, 0, 5];
+        let image = ValueImage::new(Samples::new(4, 2, &values).unwrap()).unwrap();
+        let image = image.background(0).unwrap();
+        let mask = BinaryImage::from_art("####\n###.").unwrap();
+        let image = image.mask(&mask).unwrap();
+        // The 7 has no neighbours, and both others are too small.
+        let sieved = Engine::cpu().sieve(&image, 3, Connectivity::Four).unwrap();
+        assert_eq!(sieved, values);
+        let sieved = Engine::cpu().sieve(&image, 2, Connectivity::Eight).unwrap();
+        assert_eq!(sieved, values);
+    }
+}

@@ -65,7 +65,7 @@ impl Classes {
 
     /// The labels of its regions, by flooding: 0 where `counts` is false.
     pub fn regions(&self, connectivity: Connectivity, counts: impl Fn(usize) -> bool) -> Vec<u32> {
-        let (width, height) = (self.width as i64, self.height as i64);
+        let (width, height) = (i64::from(self.width), i64::from(self.height));
         let mut labels = vec![0; self.values.len()];
         let mut count = 0;
         for first in 0..labels.len() {

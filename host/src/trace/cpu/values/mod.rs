@@ -87,7 +87,8 @@ pub(crate) fn trace_values<T: PixelValue>(
         drop(nesting);
         progress.report(9, 10)?;
         let values = borders.values(image, &arrangement.order)?;
-        let grouped = order::by_value(arrangement, &values)?;
+        let grouped = order::by_value(&arrangement, &values)?;
+        drop(arrangement);
         drop(values);
         let points = borders.points(&grouped.order)?;
         drop(borders);
