@@ -115,7 +115,6 @@ pub unsafe fn value_tiles_label(
         let at = word.tile * layout.tile_runs + run;
         runs.firsts.st(at, value as u16);
     });
-    // planted: value-root-barrier
     thread::sync_threads();
     if word.word_x < layout.row_words && word.y < layout.height {
         let roots = u64::from(root_bits.ld(2 * t)) | u64::from(root_bits.ld(2 * t + 1)) << 32;
