@@ -417,7 +417,7 @@ fn large_images_match_on_any_number_of_threads() {
         nearest * 3 + (distance(centers[nearest]) as f64).sqrt() as usize / 9 % 3
     });
     let noisy = Picture::new("noise", width, height, |x, y| {
-        (x * 7 ^ y * 13 ^ (x * y)) / 32 % 4
+        ((x * 7) ^ (y * 13) ^ (x * y)) / 32 % 4
     });
     for picture in [cells, noisy] {
         let samples = Samples::new(width as u32, height as u32, &picture.values).unwrap();

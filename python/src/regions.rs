@@ -69,7 +69,7 @@ impl<T: Element> Held<T> {
 
     fn view(&self) -> ArrayView2<'_, T> {
         // SAFETY: the array has these values, aligned, as long as `self` keeps it.
-        unsafe { self.view.clone().deref_into_view() }
+        unsafe { self.view.deref_into_view() }
     }
 }
 

@@ -87,8 +87,8 @@ pub(crate) fn trace_values<T: PixelValue>(
         drop(nesting);
         progress.report(9, 10)?;
         let values = borders.values(image, &arrangement.order)?;
-        let grouped = order::by_value(arrangement, &values)?;
-        drop(values);
+        let grouped = order::by_value(&arrangement, &values)?;
+        drop((values, arrangement));
         let points = borders.points(&grouped.order)?;
         drop(borders);
         let mut contours = contours(

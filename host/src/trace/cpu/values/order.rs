@@ -92,7 +92,7 @@ pub(super) struct ValueOrder<T> {
 /// Groups borders by their `values`. Within a group they stay in their order. A border and its
 /// parent have one value, so the borders inside a border still follow it.
 pub(super) fn by_value<T: PixelValue>(
-    arrangement: Arrangement,
+    arrangement: &Arrangement,
     values: &[T],
 ) -> Result<ValueOrder<T>> {
     let keys = values.iter().map(|value| value.key());
