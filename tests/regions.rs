@@ -406,7 +406,7 @@ fn patterns_match() {
 fn large_images_match_on_any_number_of_threads() {
     let mut random = Random::new(seeds::seed_or(2));
     let (width, height) = (700, 900);
-    let centers: Vec<[i64; 2]> = (0..40)
+    let centers: Vec<[i64; 2]> = (0..12)
         .map(|_| [700, 900].map(|side| i64::from(random.below(side))))
         .collect();
     let cells = Picture::new("cells", width, height, |x, y| {
