@@ -43,7 +43,7 @@ impl<T: Element> View<T> {
 
     pub(crate) fn view(&self) -> ArrayView2<'_, T> {
         // SAFETY: the array has these elements, aligned, as NumPy said of it; it is kept.
-        unsafe { self.elements.clone().deref_into_view() }
+        unsafe { self.elements.deref_into_view() }
     }
 }
 

@@ -187,7 +187,7 @@ impl Object<'_> {
         let center = |sum: i128| -(sum.div_euclid(n) as i64);
         let Second { r, c, rr, rc, cc } = second.shifted(area, center(second.r), center(second.c));
         let exactly = |products: i128, a: i128, b: i128| {
-            Some(n.checked_mul(products)?.checked_sub(a.checked_mul(b)?)?)
+            n.checked_mul(products)?.checked_sub(a.checked_mul(b)?)
         };
         let whole = (|| Some([exactly(rr, r, r)?, exactly(rc, r, c)?, exactly(cc, c, c)?]))();
         let rounded =

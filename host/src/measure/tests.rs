@@ -204,7 +204,7 @@ fn image(random: &mut Random) -> (usize, usize, Vec<i32>) {
             1 => blocks[y / step * 16 + x / step],
             _ => {
                 let ring = y.min(x).min(height - 1 - y).min(width - 1 - x);
-                (ring as i32 / step as i32 % 2) * 3 + (random.below(9) == 0) as i32
+                (ring as i32 / step as i32 % 2) * 3 + i32::from(random.below(9) == 0)
             }
         }
     });

@@ -166,7 +166,8 @@ mod tests {
         let ties: &[u8] = &[1, 1, 2, 2, 3, 3, 5, 2, 3, 4, 4, 4];
         let chain: &[u8] = &[9, 9, 9, 9, 1, 9, 9, 9, 2, 3, 7, 7, 9, 9, 3];
         let corners: &[u8] = &[1, 2, 3, 1];
-        let cases: [(&[u8], u32, u64, Connectivity, &[u8]); 8] = [
+        type Case<'a> = (&'a [u8], u32, u64, Connectivity, &'a [u8]);
+        let cases: [Case<'_>; 8] = [
             (ties, 4, 2, Four, &[1, 1, 2, 2, 3, 3, 2, 2, 3, 4, 4, 4]),
             (ties, 4, 3, Four, &[2, 2, 2, 2, 3, 3, 2, 2, 3, 4, 4, 4]),
             (ties, 4, 4, Eight, ties),
