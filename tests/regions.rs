@@ -356,7 +356,7 @@ fn on_threads(count: usize, work: impl FnOnce() + Send) {
 fn random_images_match() {
     let mut random = Random::new(seeds::seed_or(1));
     let options = all_options();
-    for _ in 0..250 {
+    for _ in 0..150 {
         let picture = random_picture(&mut random);
         let threads = [1, 4][random.below(2) as usize];
         on_threads(threads, || {

@@ -86,7 +86,7 @@ pub(crate) fn contour_views<'py>(
     offsets: &[usize],
 ) -> PyResult<Bound<'py, PyTuple>> {
     let py = coordinates.py();
-    let len = coordinates.len()?;
+    let len = coordinates.len();
     let mut views = Vec::new();
     let count = offsets.len().saturating_sub(1);
     reserve(&mut views, count, "the arrays of contours").map_err(errors::from_library)?;

@@ -14,6 +14,7 @@ use std::ops::Range;
 use trazar_kernels::trace::node_bits::BesideBits;
 
 use super::chains::{Direction, STEPS};
+use super::neighbours::is_foreground;
 use crate::error::Result;
 use crate::image::WORD_BITS;
 use crate::trace::contours::BorderKind;
@@ -53,6 +54,19 @@ pub(in crate::trace) trait Pixels: Sync {
     /// to 5 the pixel's row, 6 to 8 the row below. A bit is set if the pixel belongs to the same
     /// region as the one at `place`, which belongs to one.
     fn window(&self, place: usize) -> usize;
+
+    /// For a walk along the side `code` of the pixel at `place` (half the direction that the side is
+    /// in), with the pixel on its left: whether the pixel ahead and the one diagonally ahead, beyond
+    /// the side, belong to the pixel's region.
+    #[inline(always)]
+    fn ahead(&self, place: usize, code: u8) -> [bool; 2] {
+        let window = self.window(place);
+        let aside = code * 2;
+        [
+            is_foreground(window, (aside + 2) & 7),
+            is_foreground(window, (aside + 1) & 7),
+        ]
+    }
 
     /// The number of straight steps, at most [`MAX_STRAIGHT`], of a walk that has come to `place`
     /// straight from the W (direction 0) or the E (direction 4). It goes straight on while the

@@ -264,11 +264,9 @@ impl<P: Pixels> Walk for Edges<'_, P> {
 
     #[inline(always)]
     fn step(&self, Node { place, code }: Node) -> Step {
-        let window = self.plane.window(place);
         let aside = code * 2;
         let heading = (aside + 2) & 7;
-        let ahead = is_foreground(window, heading);
-        let beside = is_foreground(window, (aside + 1) & 7);
+        let [ahead, beside] = self.plane.ahead(place, code);
         let (to, next) = match (ahead, beside) {
             (true, false) => (heading, code),
             (true, true) => ((aside + 1) & 7, (code + 3) & 3),

@@ -20,6 +20,9 @@ pub(super) fn fill(strip: &Assigned, numbers: &[u32], labels: &mut [u32], width:
     }
 }
 
+/// The most runs that start in a word and are written over each other.
+const FEW: u32 = 3;
+
 /// Writes the labels of a word's pixels. The runs that start there have the next of `runs`; the run
 /// before them has the label `last`. Returns the label of the last run.
 #[inline(always)]
@@ -32,8 +35,19 @@ fn fill_word(
     if here == 0 {
         return last;
     }
-    if starts == 0 && here == !0 {
+    if here == !0
+        && starts.count_ones() <= FEW
+        && let Some(labels) = labels.first_chunk_mut::<WORD_BITS>()
+    {
+        // Each run is written as if it went on to the end of the word.
         labels.fill(last);
+        let mut starts = starts;
+        while starts != 0 {
+            let start = starts.trailing_zeros() as usize;
+            starts &= starts - 1;
+            last = runs.next().unwrap_or(0);
+            labels[start..].fill(last);
+        }
         return last;
     }
     let mut pixels = WordPixels::default();

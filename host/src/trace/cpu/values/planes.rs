@@ -25,13 +25,26 @@ const PLANES: &str = "the planes of equal values";
 
 /// The equal neighbours of 64 pixels, one word per direction. They are together because they are
 /// used together.
-#[derive(Clone, Copy, bytemuck::Zeroable)]
+#[derive(Clone, Copy, bytemuck::Zeroable, bytemuck::Pod)]
 #[repr(C, align(32))]
 struct Links {
     east: u64,
     south: u64,
     south_east: u64,
     south_west: u64,
+}
+
+impl Links {
+    const EAST: usize = 0;
+    const SOUTH: usize = 1;
+    const SOUTH_EAST: usize = 2;
+    const SOUTH_WEST: usize = 3;
+
+    /// All words, by direction.
+    #[inline(always)]
+    fn words(&self) -> &[u64; 4] {
+        bytemuck::cast_ref(self)
+    }
 }
 
 /// The planes of an image of values.
@@ -280,7 +293,24 @@ impl Pixels for StripPlanes<'_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
+    fn ahead(&self, place: usize, code: u8) -> [bool; 2] {
+        // To the N and NE, W and NW, S and SW, E and SE. What a plane has for the other four
+        // directions is at the pixel there.
+        let up = place - self.stride();
+        let (ahead, beside, ahead_at, beside_at) = match code {
+            0 => (Links::SOUTH, Links::SOUTH_WEST, up, up + 1),
+            1 => (Links::EAST, Links::SOUTH_EAST, place - 1, up - 1),
+            2 => (Links::SOUTH, Links::SOUTH_WEST, place, place),
+            _ => (Links::EAST, Links::SOUTH_EAST, place, place),
+        };
+        let bit = |at: usize, direction: usize| {
+            self.links[at / WORD_BITS].words()[direction] >> (at % WORD_BITS) & 1 == 1
+        };
+        [bit(ahead_at, ahead), bit(beside_at, beside)]
+    }
+
+    #[inline(always)]
     fn window(&self, place: usize) -> usize {
         let (at, bit) = (place / WORD_BITS, place % WORD_BITS);
         let (links, up) = (&self.links[at], &self.links[at - self.row_words()]);
