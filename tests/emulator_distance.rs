@@ -20,7 +20,7 @@ fn emulator(seed: u64, schedule: Schedule) -> Emulator {
 
 #[test]
 fn costs_of_random_rasters() {
-    let schedules = [
+    let schedules = vec![
         Schedule::Mixed,
         Schedule::Random,
         Schedule::Priorities,
@@ -31,7 +31,7 @@ fn costs_of_random_rasters() {
     check(
         "costs of random rasters",
         60,
-        &(raster, any::<u64>(), select(&schedules[..])),
+        &(raster, any::<u64>(), select(schedules)),
         |((width, height, kind, drawn), order, schedule)| {
             let friction = Friction::draw(kind, width, height, &mut Random::new(drawn));
             let engine = Engine::on(emulator(order, schedule));

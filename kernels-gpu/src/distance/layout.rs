@@ -71,7 +71,6 @@ impl CostRaster {
     pub(super) fn tile_of(self, place: u32) -> u32 {
         let y = quotient(place, self.stride());
         let x = place - y * self.stride();
-        // planted: distance-tile-margin
         (y - self.margin) / TILE * self.tiles_x() + (x - self.margin) / TILE
     }
 

@@ -66,14 +66,11 @@ impl<P: Cost> CostSearch<'_, P> {
     #[inline(always)]
     pub(super) fn mark(&self, tile: u32, priority: u32) {
         // Before the tile can be taken and relaxed, and its hold given back.
-        // planted: distance-late-hold.1
         self.queue.counters.atomic_add(HOLDS, 1);
         // planted: distance-mark-fence
         thread::device_fence();
         let word = self.word_of(tile);
-        // planted: distance-late-hold.2
         if self.queue.pending.atomic_min(word, priority) != NOTHING {
-            // planted: distance-second-hold
             self.release();
         }
     }
@@ -107,7 +104,6 @@ impl<P: Cost> CostSearch<'_, P> {
                 let mut tile = NOTHING;
                 if found != NOTHING {
                     self.queue.pending.atomic_exch(first + found, NOTHING);
-                    // planted: distance-take-fence
                     thread::device_fence();
                     tile = found * thread::grid_dim_x() + thread::block_idx_x();
                 }

@@ -29,7 +29,6 @@ pub(super) fn work<P: Cost, const REACH: u32>(search: &CostSearch<'_, P>, tile: 
         }
         y += thread::grid_dim_x();
     }
-    // planted: distance-start-barrier
     search.barrier.sync();
     let mut i = thread::index_1d();
     while i < search.start_places.len() as u32 {

@@ -88,7 +88,6 @@ pub(super) fn costs<P: Real + DeviceReal, G: Gpu>(gpu: &G, search: &Search<P>) -
     });
     let (mut start_places, mut start_costs) = (Vec::new(), Vec::new());
     for start in &search.starts {
-        // planted: distance-start-limit
         if start.cost <= search.max_cost {
             push(&mut start_places, start.place, "the sources")?;
             push(&mut start_costs, start.cost.to_bits(), "the sources")?;
