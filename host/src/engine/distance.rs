@@ -15,7 +15,8 @@ impl Engine {
     /// options say, the source that it is least from and the way back.
     /// [The module `distance`](crate::distance) says what is computed, to the last bit.
     ///
-    /// On the processor only, for now: an engine that chooses takes it.
+    /// On a device, kernels compute the costs, with the same bits. Allocation and directions are
+    /// then found on the processor.
     ///
     /// # Errors
     /// - [`Error::InvalidOption`](crate::Error::InvalidOption) for options and sources that are not
@@ -42,6 +43,10 @@ impl Engine {
                 backend: self.backend(),
             }
             .into());
+        }
+        if self.device.is_some() && options.algorithm.is_some() {
+            // The algorithms to choose from are the processor's.
+            self.algorithm(options, 0)?;
         }
         match options.precision {
             Precision::F32 => {
