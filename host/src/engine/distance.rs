@@ -26,8 +26,8 @@ impl Engine {
     ///   [`Error::SourceOnBarrier`](crate::Error::SourceOnBarrier) for sources;
     /// - [`Error::CostOverflow`](crate::Error::CostOverflow) for costs that exceed the largest
     ///   number of the precision, without a `max_cost`;
-    /// - [`Error::Unavailable`](crate::Error::Unavailable) on a device, or for an algorithm of
-    ///   another backend;
+    /// - [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another backend, and
+    ///   by kernels for [`StepCost::Entered`];
     /// - [`Error::EmptyImage`](crate::Error::EmptyImage) and
     ///   [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for rasters without cells or with 2³²
     ///   or more, [`Error::OutOfMemory`](crate::Error::OutOfMemory).
@@ -53,7 +53,8 @@ impl Engine {
                 let search = Search::<f32>::new(surface, sources, options)?;
                 let costs = match &self.device {
                     None => {
-                        cpu::costs(&search, self.algorithm(&search, options)?, &self.progress())?
+                        let algorithm = self.algorithm(options, search.cells())?;
+                        cpu::costs(&search, algorithm, &self.progress())?
                     }
                     Some(device) => device.costs_f32(&search, &self.progress())?,
                 };
@@ -63,7 +64,8 @@ impl Engine {
                 let search = Search::<f64>::new(surface, sources, options)?;
                 let costs = match &self.device {
                     None => {
-                        cpu::costs(&search, self.algorithm(&search, options)?, &self.progress())?
+                        let algorithm = self.algorithm(options, search.cells())?;
+                        cpu::costs(&search, algorithm, &self.progress())?
                     }
                     Some(device) => device.costs_f64(&search, &self.progress())?,
                 };
@@ -82,12 +84,7 @@ impl Engine {
         options.algorithm.unwrap_or_else(|| cpu::usual(cells))
     }
 
-    fn algorithm<P>(
-        &self,
-        search: &Search<P>,
-        options: &CostDistanceOptions,
-    ) -> Result<DistanceAlgorithm> {
-        let cells = search.width as u64 * search.height as u64;
+    fn algorithm(&self, options: &CostDistanceOptions, cells: u64) -> Result<DistanceAlgorithm> {
         let algorithm = self.distance_algorithm(options, cells);
         let others = DistanceAlgorithm::on(self.backend()).iter();
         self.backend().check_runs(
