@@ -1,9 +1,10 @@
-//! Costs of travel on the GPU from host to host, the median of several runs by the host's clock.
+//! Costs of travel on the GPU, the median of several runs by the host's clock: resident (friction and
+//! costs in the GPU's memory, f32 only), and from host to host.
 //! `cargo bench -p trazar-benches --bench gpu_distance`
 //!
 //! Every result that is timed is first compared, bit for bit, with that of all cores of the
-//! processor, which is timed too. Times contain the check of the friction, its copy to the GPU and
-//! the costs' copy back.
+//! processor, which is timed too. Times from host to host contain the check of the friction, its
+//! copy to the GPU and the costs' copy back.
 //!
 //! | variable | what it chooses |
 //! |---|---|
@@ -14,7 +15,9 @@
 
 use std::time::Instant;
 
+use trazar::cuda::{Device, Queue};
 use trazar::distance::{CostDistanceOptions, CostSurface, Neighbours, Precision, Sources};
+use trazar::hooks::ResidentCosts;
 use trazar::{Engine, Result, Samples};
 use trazar_bench_support::settings::list;
 
@@ -78,8 +81,19 @@ fn bench(gpu: &Engine, kind: &str, side: u32, options: &CostDistanceOptions) -> 
         gpu.cost_distance(&surface, &sources, options)?;
         Ok(())
     })?;
+    let mut resident = f64::NAN;
+    if options.precision == Precision::F32 {
+        let queue = Queue::open(&Device::open(0)?)?;
+        let mut costs = ResidentCosts::upload(&queue, &surface, &sources, options)?;
+        resident = median_ms(repeats, || {
+            costs.find()?;
+            queue.stream().synchronize()?;
+            Ok(())
+        })?;
+    }
     println!(
-        "{kind:<10} {side} x {side}  {} neighbours  {}  {ms:>9.2} ms   all cores {cpu:>9.1} ms",
+        "{kind:<10} {side} x {side}  {} neighbours  {}  resident {resident:>9.2} ms  \
+         host to host {ms:>9.2} ms  all cores {cpu:>9.1} ms",
         options.neighbours, options.precision
     );
     Ok(())

@@ -3,9 +3,10 @@
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use trazar::Engine;
-use trazar::distance::{CostDistanceOptions, Neighbours, Precision, StepCost};
+use trazar::distance::{CostDistanceOptions, CostSurface, Neighbours, Precision, StepCost};
 use trazar::emulator::{Emulator, Schedule};
+use trazar::hooks::ResidentCosts;
+use trazar::{Engine, Samples};
 use trazar_test_support::emulators::{check, say, seed};
 use trazar_test_support::friction::{Friction, KINDS};
 use trazar_test_support::seeds::Random;
@@ -109,5 +110,29 @@ fn what_kernels_do_not_compute_is_refused() {
         friction.options = options;
         let error = friction.solve(&Engine::emulator(0)).unwrap_err();
         assert!(matches!(error, trazar::Error::Unavailable(_)), "{error}");
+    }
+}
+
+/// A launch leaves its queue as it found it: the next one finds the same costs.
+#[test]
+fn resident_searches_repeat() {
+    let friction = Friction::draw("maze", 40, 70, &mut Random::new(seed()));
+    let options = CostDistanceOptions::default();
+    let surface = CostSurface::new(Samples::new(40, 70, &friction.values).unwrap());
+    let gpu = emulator(seed() + 2, Schedule::Mixed);
+    let mut search = ResidentCosts::upload(&gpu, &surface, &friction.sources, &options).unwrap();
+    let expected = Engine::cpu()
+        .cost_distance(&surface, &friction.sources, &options)
+        .unwrap();
+    for run in 0..3 {
+        search.find().unwrap();
+        let found = search.to_host().unwrap();
+        for (y, expected) in expected.costs().as_f32().unwrap().chunks(40).enumerate() {
+            for (x, &expected) in expected.iter().enumerate() {
+                let found = found[(y + 1) * 42 + x + 1];
+                let same = found == expected || found.is_infinite() && expected.is_nan();
+                assert!(same, "not the CPU's cost at {x}, {y} in run {run}");
+            }
+        }
     }
 }

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::gpu::Gpu;
 use crate::progress::Progress;
 
-pub(crate) use tiles::DeviceReal;
+pub(crate) use tiles::{DeviceReal, DeviceSearch};
 
 /// As [`costs`](super::cpu::costs), on a device. Takes 8 bytes of its memory per cell in f32, and
 /// 16 in f64.
@@ -23,5 +23,7 @@ pub(crate) fn costs<P: Real + DeviceReal, G: Gpu>(
     progress: &Progress<'_>,
 ) -> Result<Vec<P>> {
     progress.report(0, 1)?;
-    tiles::costs(gpu, search)
+    let mut search = DeviceSearch::upload(gpu, search)?;
+    search.find()?;
+    search.to_host()
 }
