@@ -46,6 +46,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import warnings
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -64,6 +65,8 @@ import shapely.geometry
 # The default, which all readers of GDSII take.
 MAX_VERTICES = 4094
 EIGHT = np.ones((3, 3), int)
+# Some rasters have no transform on purpose.
+warnings.simplefilter("ignore", rasterio.errors.NotGeoreferencedWarning)
 
 
 class Difference(Exception):

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use trazar::distance::{CostDistanceOptions, CostSurface, Neighbours, Precision, Sources};
 use trazar::emulator::{Emulator, tally};
 use trazar::generate::{self, Pattern};
 use trazar::glam::IVec2;
@@ -183,6 +184,18 @@ fn every_kernel_of_the_ptx_is_emulated() {
                 )
                 .unwrap();
             router.distances(&grid, &[Cell::at(3, 3)]).unwrap();
+        }
+    }
+
+    for neighbours in [Neighbours::Eight, Neighbours::Sixteen] {
+        for precision in [Precision::F32, Precision::F64] {
+            let options = CostDistanceOptions::default()
+                .neighbours(neighbours)
+                .precision(precision);
+            let friction = CostSurface::new(Samples::new(3, 2, &[1u8; 6]).unwrap());
+            Engine::on(emulator.clone())
+                .cost_distance(&friction, &Sources::from_cells([(0, 0)]), &options)
+                .unwrap();
         }
     }
 

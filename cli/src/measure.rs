@@ -120,6 +120,7 @@ fn unsupported(values: &RasterValues) -> trazar::Error {
 }
 
 /// Makes the file's value of no data background.
+#[allow(clippy::cast_lossless, reason = "of some of the types only")]
 fn leave_out(raster: &mut Raster) {
     let Some(no_data) = raster.no_data else {
         return;

@@ -1,8 +1,14 @@
 //! Hooks of this repository's tests and benches: no part of the public API, and changed without
 //! notice.
 
+<<<<<<< HEAD
 pub use crate::gpu::on_gpu::OnGpu;
 
+=======
+use crate::distance::gpu::DeviceSearch;
+use crate::distance::search::Search;
+use crate::distance::{CostDistanceOptions, CostSurface, Friction, Sources};
+>>>>>>> distgpu
 use crate::error::Result;
 use crate::gpu::Gpu;
 use crate::image::gpu::DeviceImage;
@@ -40,4 +46,40 @@ pub fn trace_in_stages<G: Gpu>(
     queued: &mut dyn FnMut(&'static str) -> Result<()>,
 ) -> Result<DeviceContours<G>> {
     tracer.trace_in_stages(image, options, queued)
+}
+
+/// A search for costs of travel in f32, whose friction, sources and costs stay in a GPU's memory.
+#[derive(Debug)]
+pub struct ResidentCosts<G: Gpu>(DeviceSearch<f32, G>);
+
+impl<G: Gpu> ResidentCosts<G> {
+    /// Copies friction and sources to the GPU.
+    ///
+    /// # Errors
+    /// Those of [`Engine::cost_distance`](crate::Engine::cost_distance).
+    pub fn upload<T: Friction>(
+        gpu: &G,
+        surface: &CostSurface<'_, T>,
+        sources: &Sources,
+        options: &CostDistanceOptions,
+    ) -> Result<Self> {
+        let search = Search::new(surface, sources, options)?;
+        Ok(Self(DeviceSearch::upload(gpu, &search)?))
+    }
+
+    /// Queues the search for all costs, from the beginning.
+    ///
+    /// # Errors
+    /// `Error::Cuda`, [`Error::Emulator`](crate::Error::Emulator).
+    pub fn find(&mut self) -> Result<()> {
+        self.0.find()
+    }
+
+    /// All costs, with a margin around the raster; infinity where nothing reaches.
+    ///
+    /// # Errors
+    /// `Error::Cuda`, [`Error::Emulator`](crate::Error::Emulator).
+    pub fn to_host(&self) -> Result<Vec<f32>> {
+        self.0.to_host()
+    }
 }

@@ -8,6 +8,7 @@
 //! these sources, to see whether the tests notice the error NAME. The line itself is correct. The
 //! comment stays with its line when code moves.
 
+pub mod distance;
 pub mod image;
 pub mod label;
 pub mod primitives;

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use numpy::ndarray::{Array, Dimension, ShapeBuilder, StrideShape};
 use numpy::npyffi::{self, NPY_ARRAY_WRITEABLE, PY_ARRAY_API, npy_intp};
-use numpy::{Element, PyArray, PyArray1, PyArrayMethods};
+use numpy::{Element, PyArray, PyArray1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -86,7 +86,7 @@ pub(crate) fn contour_views<'py>(
     offsets: &[usize],
 ) -> PyResult<Bound<'py, PyTuple>> {
     let py = coordinates.py();
-    let len = coordinates.len()?;
+    let len = coordinates.len();
     let mut views = Vec::new();
     let count = offsets.len().saturating_sub(1);
     reserve(&mut views, count, "the arrays of contours").map_err(errors::from_library)?;
@@ -113,7 +113,7 @@ pub(crate) fn hierarchy_view<'py>(
     end: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
     let mut shape: [npy_intp; 3] = [1, (end - begin) as npy_intp, 4];
-    assert!(begin <= end && 4 * end <= rows.len()?);
+    assert!(begin <= end && end <= rows.dims()[1]);
     // SAFETY: the elements from `4 * begin` to before `4 * end` are in `rows`, whose rows are one
     // after the other.
     unsafe { view(rows, 4 * begin, &mut shape) }

@@ -117,13 +117,13 @@ def test_polygons_are_the_outer_borders(rng):
         ({"size": [-1, 4], "counts": b"0"}, "sides"),
         ({"size": [3], "counts": b"0"}, "size"),
         ({"size": [3, 4]}, "counts"),
-        (None, "masks are"),
+        (None, "masks are|a mask is"),
         ([None], "dict"),
     ],
 )
 def test_masks_that_lie_get_one_line(mask, words):
     for use in (rle.decode, rle.area, rle.to_bbox, lambda mask: rle.merge([mask])):
-        with pytest.raises(trazar.InputError, match=words if use is not None else "") as raised:
+        with pytest.raises(trazar.InputError, match=words) as raised:
             use(mask)
         assert "\n" not in str(raised.value)
 

@@ -93,6 +93,12 @@ class Path:
         Its cells (row, column) from the source on, both ends included.
     cost : float
         What it costs, the start cost included.
+
+    Examples
+    --------
+    >>> import numpy as np, trazar
+    >>> trazar.cost_distance(np.ones((1, 4)), [(0, 0)], direction=True).path_to((0, 3))
+    Path(cost 3.0, 4 cells)
     """
 
     __slots__ = ("cells", "cost")
@@ -114,6 +120,13 @@ class Corridor:
         What the least path through each cell costs; NaN outside the corridor.
     least : float or None
         The least of them, or None if no path joins the two sets.
+
+    Examples
+    --------
+    >>> import numpy as np, trazar
+    >>> a, b = (trazar.cost_distance(np.ones((1, 4)), [end]) for end in ((0, 0), (0, 3)))
+    >>> trazar.corridor(a, b)
+    Corridor(1 × 4 cells, least cost 3.0)
     """
 
     __slots__ = ("cost", "least")
@@ -297,7 +310,9 @@ def corridor(first: Any, second: Any, threshold: float | None = None) -> Corrido
     """
     import numpy as np
 
-    first, second = (each.cost if isinstance(each, CostDistance) else each for each in (first, second))
+    first, second = (
+        each.cost if isinstance(each, CostDistance) else each for each in (first, second)
+    )
     a, b = np.asarray(first), np.asarray(second)
     if a.shape != b.shape or a.ndim != 2:
         raise InputError(f"surfaces of shapes {a.shape} and {b.shape}: both have shape (H, W)")
@@ -439,7 +454,9 @@ def _sources(
         return cells, np.arange(1, len(cells) + 1, dtype=np.uint32)
     numbers = np.asarray(ids)
     if numbers.shape != (len(cells),):
-        raise InputError(f"ids of shape {numbers.shape}: there is one for each of {len(cells)} cells")
+        raise InputError(
+            f"ids of shape {numbers.shape}: there is one for each of {len(cells)} cells"
+        )
     return cells, _ids(numbers)
 
 

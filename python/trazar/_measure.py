@@ -99,8 +99,11 @@ def measure(
     --------
     >>> import numpy as np, trazar
     >>> labels = np.array([[7, 7, 0], [0, 7, 5]])
-    >>> trazar.measure(labels, properties=("label", "area", "centroid"))
-    {'label': array([5, 7]), 'area': array([1., 3.]), 'centroid-0': array([1.        , 0.33333333]), 'centroid-1': array([2.        , 0.66666667])}
+    >>> table = trazar.measure(labels, properties=("label", "area", "centroid"))
+    >>> table["label"], table["area"]
+    (array([5, 7]), array([1., 3.]))
+    >>> table["centroid-1"]
+    array([2.        , 0.66666667])
     >>> intensities = np.array([[1, 2, 9], [9, 6, 4]], np.uint8)
     >>> trazar.measure(labels, intensities, ("intensity_mean",))
     {'intensity_mean': array([4., 3.])}
@@ -165,9 +168,10 @@ def _labels(given: Any) -> Any:
         )
     if labels.dtype.kind not in "iu":
         raise InputError(f"label_image of {labels.dtype}: labels are integers")
-    if labels.dtype == np.int8:
+    size = labels.dtype.itemsize
+    if size == 1 and labels.dtype.kind == "i":
         return labels.astype(np.int16)
-    if labels.dtype == np.uint64:
+    if size == 8 and labels.dtype.kind == "u":
         if labels.size and labels.max() > np.iinfo(np.int64).max:
             raise InputError(
                 f"a label of {labels.max()}: labels are at most {np.iinfo(np.int64).max}"

@@ -224,9 +224,9 @@ class Regions:
     """The regions of an image, as rings along the pixels' edges: what :func:`polygonize` returns.
 
     Each region has an outer ring, followed by the rings of its holes. Regions are in raster order
-    of their first pixels. Ring ``i`` has the corners ``points[offsets[i]:offsets[i + 1]]``. Together
-    the polygons are a partition: regions that meet share their edges exactly, and a polygon's area
-    is its number of pixels.
+    of their first pixels. Ring ``i`` has the corners ``points[offsets[i]:offsets[i + 1]]``.
+    Together the polygons are a partition: regions that meet share their edges exactly, and a
+    polygon's area is its number of pixels.
 
     Examples
     --------
@@ -362,7 +362,8 @@ class Regions:
         >>> trazar.polygonize([[1, 2]]).polygon_values().tolist()
         [1, 2]
         """
-        return self._values[self._contours.kinds == 0]
+        values: NDArray[Any] = self._values[self._contours.kinds == 0]
+        return values
 
     def polygons(self) -> NDArray[np.object_]:
         """Return a shapely polygon per region, with its holes, in the transform's coordinates.
@@ -415,6 +416,13 @@ class Regions:
         ------
         ImportError
             If GeoPandas is not installed.
+
+        Examples
+        --------
+        >>> import trazar
+        >>> frame = trazar.polygonize([[1, 2]]).to_geopandas(crs="EPSG:32633")
+        >>> frame["value"].tolist(), frame.area.tolist()
+        ([1, 2], [1.0, 1.0])
         """
         import geopandas
         import numpy as np
@@ -433,6 +441,12 @@ class Regions:
         ImportError
             If GeoPandas or PyArrow is not installed.
         OSError
+
+        Examples
+        --------
+        >>> import trazar
+        >>> regions = trazar.polygonize([[1, 2]])
+        >>> regions.to_geoparquet("regions.parquet", crs="EPSG:32633")
         """
         self.to_geopandas(crs).to_parquet(path)
 
@@ -498,4 +512,5 @@ def _background(background: ArrayLike | None, values: NDArray[Any]) -> NDArray[A
         raise InputError(f"background={background!r}: it is a number, or some")
     with np.errstate(invalid="ignore", over="ignore"):
         kept = given.astype(values.dtype)
-    return kept[kept == given]
+    same: NDArray[Any] = kept[kept == given]
+    return same

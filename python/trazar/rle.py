@@ -316,9 +316,12 @@ def _mask(mask: Any) -> tuple[int, int, Any]:
         raise InputError("a mask is a dict with size, [height, width], and counts") from None
     if not all(0 <= side < 1 << 32 for side in sides):
         raise InputError(f"a mask of size {[height, width]}: sides are from 0 to 4294967295")
-    if not isinstance(counts, (bytes, str, list)):
-        counts = bytes(counts) if isinstance(counts, bytearray) else list(counts)
-    return *sides, counts
+    if isinstance(counts, (bytes, str)):
+        return *sides, counts
+    try:
+        return *sides, bytes(counts) if isinstance(counts, bytearray) else list(counts)
+    except TypeError:
+        raise InputError("counts are bytes, or a list of integers from 0 to 4294967295") from None
 
 
 def _boxes(given: Any) -> NDArray[np.float64] | None:

@@ -95,7 +95,8 @@ fn what_cannot_be_measured_is_refused() {
     measure(&labels, &["--spacing", "1,2,3"]).failed(2, &["--spacing"]);
     measure(&labels, &["--spacing", "1,2", "--properties", "perimeter"]).failed(2, &["perimeter"]);
     measure(&labels, &["-o", "table.xls"]).failed(2, &["table.xls", ".csv"]);
-    measure(&labels, &["-o", labels.to_str().unwrap()]).failed(2, &["same file"]);
+    let over = ["--format", "csv", "-o", labels.to_str().unwrap()];
+    measure(&labels, &over).failed(2, &["same file"]);
     measure(&intensities, &[]).failed(1, &["float32", "integers"]);
     let other = folder.npy("other.npy", &header("|u1", false, "(1, 2)"), &[1, 2]);
     let size = ["--intensity", other.to_str().unwrap()];

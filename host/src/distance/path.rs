@@ -68,8 +68,8 @@ impl CostDistance {
 ///
 /// # Errors
 /// [`Error::LengthMismatch`] unless there are `width × height` codes, [`Error::OutsideRaster`],
-/// [`Error::Unreached`] for a cell without a direction, [`Error::InvalidOption`] for codes that lead
-/// nowhere or in a circle, [`Error::OutOfMemory`].
+/// [`Error::Unreached`] for a cell without a direction, [`Error::InvalidOption`] for codes that
+/// lead nowhere or in a circle, [`Error::OutOfMemory`].
 pub fn follow_directions(
     width: u32,
     height: u32,

@@ -47,6 +47,11 @@ pub(crate) struct Start<P> {
 pub(crate) const TAIL: usize = 8;
 
 impl<P: Real> Search<P> {
+    /// The number of cells, without the margin.
+    pub(crate) fn cells(&self) -> u64 {
+        self.width as u64 * self.height as u64
+    }
+
     /// Checks the input, and converts the friction.
     pub(crate) fn new<T: Friction>(
         surface: &CostSurface<'_, T>,

@@ -92,7 +92,8 @@ pub(crate) struct Step<P> {
     pub(crate) offset: (i32, i32),
     /// The cells that a knight's move passes through, as offsets.
     pub(crate) passes: Option<[(i32, i32); 2]>,
-    /// The length divided by the number of cells that the step crosses: 2, or 4 for a knight's move.
+    /// The length divided by the number of cells that the step crosses: 2, or 4 for a knight's
+    /// move.
     pub(crate) share: P,
     /// Whether it costs the friction of the cell that it enters ([`StepCost::Entered`]).
     pub(crate) entered: bool,

@@ -15,7 +15,8 @@ impl Engine {
     /// options say, the source that it is least from and the way back.
     /// [The module `distance`](crate::distance) says what is computed, to the last bit.
     ///
-    /// On the processor only, for now: an engine that chooses takes it.
+    /// On a device, kernels compute the costs, with the same bits. Allocation and directions are
+    /// then found on the processor.
     ///
     /// # Errors
     /// - [`Error::InvalidOption`](crate::Error::InvalidOption) for options and sources that are not
@@ -25,8 +26,8 @@ impl Engine {
     ///   [`Error::SourceOnBarrier`](crate::Error::SourceOnBarrier) for sources;
     /// - [`Error::CostOverflow`](crate::Error::CostOverflow) for costs that exceed the largest
     ///   number of the precision, without a `max_cost`;
-    /// - [`Error::Unavailable`](crate::Error::Unavailable) on a device, or for an algorithm of
-    ///   another backend;
+    /// - [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another backend, and
+    ///   by kernels for [`StepCost::Entered`];
     /// - [`Error::EmptyImage`](crate::Error::EmptyImage) and
     ///   [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for rasters without cells or with 2³²
     ///   or more, [`Error::OutOfMemory`](crate::Error::OutOfMemory).
@@ -43,12 +44,17 @@ impl Engine {
             }
             .into());
         }
+        if self.device.is_some() && options.algorithm.is_some() {
+            // The algorithms to choose from are the processor's.
+            self.algorithm(options, 0)?;
+        }
         match options.precision {
             Precision::F32 => {
                 let search = Search::<f32>::new(surface, sources, options)?;
                 let costs = match &self.device {
                     None => {
-                        cpu::costs(&search, self.algorithm(&search, options)?, &self.progress())?
+                        let algorithm = self.algorithm(options, search.cells())?;
+                        cpu::costs(&search, algorithm, &self.progress())?
                     }
                     Some(device) => device.costs_f32(&search, &self.progress())?,
                 };
@@ -58,7 +64,8 @@ impl Engine {
                 let search = Search::<f64>::new(surface, sources, options)?;
                 let costs = match &self.device {
                     None => {
-                        cpu::costs(&search, self.algorithm(&search, options)?, &self.progress())?
+                        let algorithm = self.algorithm(options, search.cells())?;
+                        cpu::costs(&search, algorithm, &self.progress())?
                     }
                     Some(device) => device.costs_f64(&search, &self.progress())?,
                 };
@@ -77,12 +84,7 @@ impl Engine {
         options.algorithm.unwrap_or_else(|| cpu::usual(cells))
     }
 
-    fn algorithm<P>(
-        &self,
-        search: &Search<P>,
-        options: &CostDistanceOptions,
-    ) -> Result<DistanceAlgorithm> {
-        let cells = search.width as u64 * search.height as u64;
+    fn algorithm(&self, options: &CostDistanceOptions, cells: u64) -> Result<DistanceAlgorithm> {
         let algorithm = self.distance_algorithm(options, cells);
         let others = DistanceAlgorithm::on(self.backend()).iter();
         self.backend().check_runs(

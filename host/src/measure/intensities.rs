@@ -69,13 +69,13 @@ macro_rules! integers {
 
             #[inline(always)]
             fn number(self) -> f64 {
-                self as f64
+                f64::from(self)
             }
 
             #[inline(always)]
             fn sum_up(run: &[Self], with_deviations: bool) -> Brightness {
                 let (mut least, mut most) = ([<$type>::MAX; LANES], [<$type>::MIN; LANES]);
-                let mut sum = 0;
+                let mut sum = 0i128;
                 for piece in run.chunks(PIECE) {
                     let mut sums: [$lane; LANES] = [0; LANES];
                     let (groups, rest) = piece.as_chunks::<LANES>();
@@ -92,7 +92,7 @@ macro_rules! integers {
                         sums[lane] += <$lane>::from(value);
                     }
                     for lane in sums {
-                        sum += lane as i64;
+                        sum += i128::from(lane);
                     }
                 }
                 let mut squares = 0;
@@ -106,10 +106,10 @@ macro_rules! integers {
                 let max = most.iter().copied().max().unwrap_or_default();
                 Brightness {
                     pixels: run.len() as u64,
-                    min: min as f64,
-                    max: max as f64,
-                    whole_sum: i128::from(sum),
-                    squares: squares as u128,
+                    min: f64::from(min),
+                    max: f64::from(max),
+                    whole_sum: sum,
+                    squares: u128::from(squares),
                     ..Brightness::default()
                 }
             }

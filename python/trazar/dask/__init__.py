@@ -10,18 +10,20 @@
 
 The results are those of :mod:`trazar`'s functions of these names for the whole image: the same
 numbers, points, order and hierarchy, whatever the chunks. No worker has the whole image. Workers
-work on bands of rows, or, for costs, on chunks. What must be known of a band to join it to others, its part, is joined
-pairwise in a tree, and the number of tasks is proportional to the number of chunks.
+work on bands of rows, or, for costs, on chunks. What must be known of a band to join it to others,
+its part, is joined pairwise in a tree, and the number of tasks is proportional to the number of
+chunks.
 
 Needs Dask: ``pip install 'dask[array]' distributed zarr``, the wheel's extra ``dask``.
 
 Bands
 -----
-All functions but ``cost_distance``, which works on chunks, take ``rows``: the number of rows of a band. An array that is chunked in both
-directions is rechunked to bands by Dask, and one that does not consist of booleans or bytes is
-compared to booleans before, chunk by chunk. With ``None``, a band has the rows of a chunk. With
-``"auto"`` it has too, unless four bytes per pixel of it are more than Dask's setting
-``array.chunk-size`` (128 MiB unless set), or less than a sixteenth: then it is divided or joined.
+All functions but ``cost_distance``, which works on chunks, take ``rows``: the number of rows of a
+band. An array that is chunked in both directions is rechunked to bands by Dask, and one that does
+not consist of booleans or bytes is compared to booleans before, chunk by chunk. With ``None``, a
+band has the rows of a chunk. With ``"auto"`` it has too, unless four bytes per pixel of it are more
+than Dask's setting ``array.chunk-size`` (128 MiB unless set), or less than a sixteenth: then it is
+divided or joined.
 
 A band takes at most, per pixel, while one thread works on it:
 
@@ -34,8 +36,8 @@ up to 4 bytes               its borders, if it is noise
 
 Devices
 -------
-All functions but ``cost_distance`` take ``device``. With ``"cuda"``, each worker process works on the first GPU that it
-sees, where dask-cuda's ``LocalCUDACluster`` gives each its own::
+All functions but ``cost_distance`` take ``device``. With ``"cuda"``, each worker process works on
+the first GPU that it sees, where dask-cuda's ``LocalCUDACluster`` gives each its own::
 
     with LocalCUDACluster() as cluster, Client(cluster):
         labels, count = trazar.dask.label(array, device="cuda")

@@ -104,8 +104,8 @@ def cost_distance(
         raise InputError("friction is a Dask array; trazar.cost_distance takes others")
     if array.ndim != 2 or array.dtype.kind not in "biuf" or 0 in array.shape:
         raise InputError(
-            f"friction of shape {array.shape} and type {array.dtype}: it has shape (H, W), at least "
-            "one cell, and numbers"
+            f"friction of shape {array.shape} and type {array.dtype}: it has shape (H, W), at "
+            "least one cell, and numbers"
         )
     if any(np.isnan(size) for sizes in array.chunks for size in sizes):
         raise InputError("friction has chunks of unknown sizes: array.compute_chunk_sizes() helps")
@@ -113,8 +113,10 @@ def cost_distance(
         raise InputError(f"neighbours={neighbours!r}: it is one of 4, 8, 16")
     if precision not in ("f32", "f64"):
         raise InputError(f"precision={precision!r}: it is one of f32, f64")
-    real = np.dtype(np.float32 if precision == "f32" else np.float64)
-    limit = float(np.finfo(real).max) if max_cost is None else _number("max_cost", max_cost)
+    single = precision == "f32"
+    real: np.dtype[Any] = np.dtype(np.float32 if single else np.float64)
+    largest = np.finfo(np.float32 if single else np.float64).max
+    limit = float(largest) if max_cost is None else _number("max_cost", max_cost)
     options = {
         "sampling": _sampling(sampling, given),
         "neighbours": str(neighbours),

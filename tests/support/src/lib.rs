@@ -3,7 +3,7 @@
 //! | module | what it has |
 //! |---|---|
 //! | [`seeds`] | seeds, and random numbers that follow them |
-//! | [`images`], [`grids`] | random inputs |
+//! | [`images`], [`grids`], [`friction`] | random inputs |
 //! | [`border_oracle`], [`route_oracle`] | plain, slow algorithms, without the library's code |
 //! | [`contours`], [`labels`], [`routes`], [`tracers`] | options, and comparisons of results |
 //! | [`tilings`] | images of any size whose labels are known |
@@ -15,6 +15,7 @@
 pub mod border_oracle;
 pub mod contours;
 pub mod emulators;
+pub mod friction;
 pub mod grids;
 pub mod images;
 pub mod kernels;

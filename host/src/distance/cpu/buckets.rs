@@ -23,34 +23,22 @@ pub(super) fn costs<P: Real>(search: &Search<P>, progress: &Progress<'_>) -> Res
     }
     let mut list = Vec::new();
     let mut taken = 0u64;
-    let mut stale = 0u64;
-    let mut lists = 0u64;
     let mut reported = 0;
     while let Some(bucket) = queue.take(&mut list, |cell| costs[cell as usize])? {
         for &place in &list {
             let place = place as usize;
             let cost = costs[place];
             if queue.bucket(cost) < bucket {
-                stale += 1;
                 continue; // It was taken at that cost.
             }
             relax(search, &mut costs, &mut queue, place, cost);
         }
-        lists += 1;
         taken += list.len() as u64;
         if taken >= reported + (1 << 20) {
             reported = taken;
             progress.report(taken.min(costs.len() as u64), costs.len() as u64)?;
         }
         list.clear();
-    }
-    if std::env::var_os("STAT").is_some() {
-        println!(
-            "taken/cell {:.3} stale {:.3} per list {:.1}",
-            taken as f64 / costs.len() as f64,
-            stale as f64 / costs.len() as f64,
-            taken as f64 / lists as f64
-        );
     }
     Ok(costs)
 }
@@ -90,12 +78,7 @@ pub(super) fn bucket_width<P: Real>(search: &Search<P>) -> f64 {
     sample.sort_unstable_by(f64::total_cmp);
     let usual = sample.get(sample.len() / 4).copied().unwrap_or(1.0);
     let share = search.steps.iter().map(|step| step.share.to_f64());
-    let width = share.fold(f64::INFINITY, f64::min)
-        * usual
-        * std::env::var("WIDTH")
-            .ok()
-            .and_then(|v| v.parse().ok())
-            .unwrap_or(WIDTH);
+    let width = share.fold(f64::INFINITY, f64::min) * usual * WIDTH;
     width.max(f64::MIN_POSITIVE)
 }
 

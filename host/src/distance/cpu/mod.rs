@@ -27,7 +27,8 @@ pub(crate) fn usual(cells: u64) -> DistanceAlgorithm {
 /// The cost of every cell, in an array with the margin of `search`; infinity where nothing reaches.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Cancelled`](crate::Error::Cancelled).
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+/// [`Error::Cancelled`](crate::Error::Cancelled).
 pub(crate) fn costs<P: Real>(
     search: &Search<P>,
     algorithm: DistanceAlgorithm,

@@ -4,11 +4,11 @@ use crate::distance::real::Real;
 use crate::error::{Error, Result};
 use crate::memory::{push, with_room};
 
-/// Cells in buckets of costs, each a fraction of a usual step wide. The buckets ahead of the current
-/// one are on the first level, up to a multiple of 2¹⁰ buckets; those beyond it, up to a multiple of
-/// 2²⁰, are together, 2¹⁰ at a time, on the second level, and all others on the third (a hierarchy
-/// of timing wheels: G. Varghese and T. Lauck, *Hashed and hierarchical timing wheels*, 1987). Costs
-/// from 2³¹ buckets on share the last bucket.
+/// Cells in buckets of costs, each a fraction of a usual step wide. The buckets ahead of the
+/// current one are on the first level, up to a multiple of 2¹⁰ buckets; those beyond it, up to a
+/// multiple of 2²⁰, are together, 2¹⁰ at a time, on the second level, and all others on the third
+/// (a hierarchy of timing wheels: G. Varghese and T. Lauck, *Hashed and hierarchical timing
+/// wheels*, 1987). Costs from 2³¹ buckets on share the last bucket.
 ///
 /// The order within a bucket is that of arrival. So a cell may be taken before its cost is final;
 /// it is then added again when its cost falls.

@@ -2,10 +2,10 @@
 //!
 //! Work goes in phases. A phase takes all tiles with cells to relax of a cost up to a horizon, and
 //! each of them relaxes its own until none of that cost is left. A tile that lowers a cell of its
-//! rim sends the cost to the tile that the cell belongs to, which receives it in the next phase. The
-//! horizon is the least cost to relax plus a span, which follows the work that a phase turns out to
-//! have: enough for all threads, but no more than that, because a tile that runs far ahead of its
-//! neighbours works with costs that are not final.
+//! rim sends the cost to the tile that the cell belongs to, which receives it in the next phase.
+//! The horizon is the least cost to relax plus a span, which follows the work that a phase turns
+//! out to have: enough for all threads, but no more than that, because a tile that runs far ahead
+//! of its neighbours works with costs that are not final.
 //!
 //! No thread writes what another one reads, and the order of work does not change the costs
 //! ([the module](crate::distance) says why).

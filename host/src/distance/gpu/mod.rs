@@ -1,23 +1,29 @@
-//! Costs by kernels: not yet.
+//! Costs by kernels: the search's arrays are copied to the device as they are, one launch finds all
+//! costs, and they are copied back.
+
+mod tiles;
 
 use super::real::Real;
 use super::search::Search;
-use crate::error::{Result, Unavailable};
+use crate::error::Result;
 use crate::gpu::Gpu;
 use crate::progress::Progress;
 
-/// As [`costs`](super::cpu::costs), on a device.
+pub(crate) use tiles::{DeviceReal, DeviceSearch};
+
+/// As [`costs`](super::cpu::costs), on a device. Takes 8 bytes of its memory per cell in f32, and
+/// 16 in f64.
 ///
 /// # Errors
-/// [`Unavailable::Job`].
-pub(crate) fn costs<P: Real, G: Gpu>(
-    _gpu: &G,
-    _search: &Search<P>,
-    _progress: &Progress<'_>,
+/// `Error::Cuda`, [`Error::Emulator`](crate::Error::Emulator),
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Cancelled`](crate::Error::Cancelled).
+pub(crate) fn costs<P: Real + DeviceReal, G: Gpu>(
+    gpu: &G,
+    search: &Search<P>,
+    progress: &Progress<'_>,
 ) -> Result<Vec<P>> {
-    Err(Unavailable::Job {
-        job: "cost distances",
-        backend: G::BACKEND,
-    }
-    .into())
+    progress.report(0, 1)?;
+    let mut search = DeviceSearch::upload(gpu, search)?;
+    search.find()?;
+    search.to_host()
 }

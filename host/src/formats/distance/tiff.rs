@@ -29,8 +29,8 @@ struct Entry {
 
 /// Writes values as a TIFF of one channel, uncompressed, in strips; a BigTIFF from 4 GB on.
 ///
-/// `tags` are those of the raster that the values belong to; `no_data` is the value of cells without
-/// data, which GDAL reads.
+/// `tags` are those of the raster that the values belong to; `no_data` is the value of cells
+/// without data, which GDAL reads.
 ///
 /// # Errors
 /// [`Error::LengthMismatch`](crate::Error::LengthMismatch),

@@ -150,12 +150,14 @@ impl Overlap {
     }
 
     /// The last runs that start at or before a bit, above and in the row.
+    #[inline(always)]
     fn runs_at(&self, bit: u32) -> [u32; 2] {
         [0, 1].map(|i| self.first_runs[i] + count_through(self.starts[i], bit) - 1)
     }
 
     /// The runs that touch in the saddle at a bit. One of them ends to the left of the corner;
     /// another run may begin to the right of it.
+    #[inline(always)]
     fn runs_of_saddle(&self, bit: u32, diagonal: Diagonal) -> [u32; 2] {
         let mut runs = self.runs_at(bit);
         let ended = diagonal as usize;
@@ -163,13 +165,23 @@ impl Overlap {
         runs
     }
 
-    /// Visits the saddles, with the runs that touch there.
+    /// Visits the saddles of pixels `P`, with the runs that touch there.
     #[inline(always)]
-    fn for_each_saddle(&self, mut visit: impl FnMut(u32, Diagonal, [u32; 2])) {
+    fn for_each_saddle<P: Pixels>(&self, mut visit: impl FnMut(u32, Diagonal, [u32; 2])) {
         let mut corners = self.saddles[0] | self.saddles[1];
         while corners != 0 {
             let bit = corners.trailing_zeros();
             corners &= corners - 1;
+            if P::DIAGONALS == 1 {
+                // The other two pixels there are in no run.
+                let diagonal = if self.saddles[0] >> bit & 1 == 1 {
+                    Diagonal::Falling
+                } else {
+                    Diagonal::Rising
+                };
+                visit(bit, diagonal, self.runs_at(bit));
+                continue;
+            }
             for diagonal in [Diagonal::Falling, Diagonal::Rising] {
                 if self.saddles[diagonal as usize] >> bit & 1 == 1 {
                     visit(bit, diagonal, self.runs_of_saddle(bit, diagonal));
@@ -350,7 +362,7 @@ impl<R: RunRows> Components<R> {
             }
             let first_runs = self.runs_before(y);
             self.rows.for_each_overlap(y, first_runs, |i, overlap| {
-                overlap.for_each_saddle(|bit, diagonal, runs| {
+                overlap.for_each_saddle::<R::Pixels>(|bit, diagonal, runs| {
                     let roots = runs.map(|run| find_and_shorten(Forest(&self.parents), run));
                     let word = i * diagonals + diagonal as usize % diagonals;
                     joined[word] |= u64::from(roots[0] == roots[1]) << bit;
@@ -454,7 +466,7 @@ impl<'a> Components<Band<'a>> {
         first_runs[inside] = self.first_runs[y.saturating_sub(1) as usize];
         let mut found = FoundSaddles::default();
         Overlap::for_each(rows, first_runs, |i, overlap| {
-            overlap.for_each_saddle(|bit, diagonal, runs| {
+            overlap.for_each_saddle::<Plane>(|bit, diagonal, runs| {
                 let root = find_and_shorten(Forest(&self.parents), runs[inside]);
                 let mut components = [ENDED; 2];
                 if self.goes_on(root) {

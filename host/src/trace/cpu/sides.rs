@@ -298,7 +298,7 @@ impl Marks {
 
     /// Marks the sides of the pixel at `place` that `border` passes; only those to the west and
     /// east count.
-    #[inline]
+    #[inline(always)]
     pub(super) fn pass(&mut self, place: usize, passed: u8, border: BorderId) {
         let (word, bit) = (place / WORD_BITS, place % WORD_BITS);
         let sides = &mut self.sides[word];
@@ -308,7 +308,7 @@ impl Marks {
     }
 
     /// Sets the border that passes some sides of the pixel at `place`; kept for queried sides.
-    #[inline]
+    #[inline(always)]
     pub(super) fn set_border_of_sides(&self, place: usize, passed: u8, border: BorderId) {
         let (word, bit) = (place / WORD_BITS, place % WORD_BITS);
         let sides = &self.sides[word];

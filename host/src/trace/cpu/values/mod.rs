@@ -88,8 +88,7 @@ pub(crate) fn trace_values<T: PixelValue>(
         progress.report(9, 10)?;
         let values = borders.values(image, &arrangement.order)?;
         let grouped = order::by_value(&arrangement, &values)?;
-        drop(arrangement);
-        drop(values);
+        drop((values, arrangement));
         let points = borders.points(&grouped.order)?;
         drop(borders);
         let mut contours = contours(

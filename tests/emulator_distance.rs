@@ -1,0 +1,138 @@
+//! Costs of travel under the emulator: equal to the processor's, bit for bit, in every order of the
+//! threads.
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use trazar::distance::{CostDistanceOptions, CostSurface, Neighbours, Precision, StepCost};
+use trazar::emulator::{Emulator, Schedule};
+use trazar::hooks::ResidentCosts;
+use trazar::{Engine, Samples};
+use trazar_test_support::emulators::{check, say, seed};
+use trazar_test_support::friction::{Friction, KINDS};
+use trazar_test_support::seeds::Random;
+
+/// Emulators with a few resident blocks; launches of knight's moves take many steps.
+fn emulator(seed: u64, schedule: Schedule) -> Emulator {
+    Emulator::new(seed)
+        .with_step_limit(1 << 27)
+        .with_schedule(schedule)
+        .with_resident_blocks(1 + (seed % 3) as u32)
+}
+
+#[test]
+fn costs_of_random_rasters() {
+    let schedules = vec![
+        Schedule::Mixed,
+        Schedule::Random,
+        Schedule::Priorities,
+        Schedule::Stalls,
+        Schedule::InOrder,
+    ];
+    let raster = (1..71u32, 1..71u32, select(&KINDS[..]), any::<u64>());
+    check(
+        "costs of random rasters",
+        60,
+        &(raster, any::<u64>(), select(schedules)),
+        |((width, height, kind, drawn), order, schedule)| {
+            let friction = Friction::draw(kind, width, height, &mut Random::new(drawn));
+            let engine = Engine::on(emulator(order, schedule));
+            let difference = friction.difference(&engine);
+            prop_assert!(difference.is_none(), "{kind}: {}", difference.unwrap());
+            Ok(())
+        },
+    );
+}
+
+/// Sides that are borders of tiles, or next to them, with all neighbours and both precisions.
+#[test]
+fn costs_at_the_borders_of_tiles() {
+    let mut order = seed();
+    for (width, height) in [
+        (1, 1),
+        (32, 32),
+        (33, 31),
+        (34, 66),
+        (1, 100),
+        (100, 1),
+        (65, 33),
+    ] {
+        for neighbours in [Neighbours::Four, Neighbours::Eight, Neighbours::Sixteen] {
+            for precision in [Precision::F32, Precision::F64] {
+                order += 1;
+                let kind = KINDS[order as usize % KINDS.len()];
+                let mut friction = Friction::draw(kind, width, height, &mut Random::new(order));
+                friction.options = friction.options.neighbours(neighbours).precision(precision);
+                let engine = Engine::on(emulator(order, Schedule::Mixed));
+                let difference = friction.difference(&engine);
+                assert_eq!(difference, None, "{kind}, seed {order}");
+            }
+        }
+    }
+    say(
+        "costs at the borders of tiles",
+        "all neighbours and precisions",
+    );
+}
+
+/// Allocation, directions and paths follow from the costs.
+#[test]
+fn ties_are_the_processors() {
+    let mut friction = Friction::draw("few", 40, 37, &mut Random::new(seed()));
+    friction.options = friction
+        .options
+        .allocation(true)
+        .direction(true)
+        .max_cost(None);
+    let expected = friction.solve(&Engine::cpu()).unwrap();
+    let found = friction
+        .solve(&Engine::on(emulator(seed(), Schedule::Mixed)))
+        .unwrap();
+    assert_eq!(
+        found.allocation(),
+        expected.allocation(),
+        "not the CPU's allocation"
+    );
+    assert_eq!(
+        found.direction(),
+        expected.direction(),
+        "not the CPU's directions"
+    );
+}
+
+/// Algorithms are the processor's, and so are costs of the cells that steps enter.
+#[test]
+fn what_kernels_do_not_compute_is_refused() {
+    let mut friction = Friction::draw("uniform", 5, 4, &mut Random::new(1));
+    for options in [
+        CostDistanceOptions::default().step_cost(StepCost::Entered),
+        CostDistanceOptions::default().algorithm(trazar::distance::DistanceAlgorithm::Tiles),
+    ] {
+        friction.options = options;
+        let error = friction.solve(&Engine::emulator(0)).unwrap_err();
+        assert!(matches!(error, trazar::Error::Unavailable(_)), "{error}");
+    }
+}
+
+/// A launch leaves its queue as it found it: the next one finds the same costs.
+#[test]
+fn resident_searches_repeat() {
+    let friction = Friction::draw("maze", 40, 70, &mut Random::new(seed()));
+    let options = CostDistanceOptions::default();
+    let surface = CostSurface::new(Samples::new(40, 70, &friction.values).unwrap());
+    let gpu = emulator(seed() + 2, Schedule::Mixed);
+    let mut search = ResidentCosts::upload(&gpu, &surface, &friction.sources, &options).unwrap();
+    let expected = Engine::cpu()
+        .cost_distance(&surface, &friction.sources, &options)
+        .unwrap();
+    for run in 0..3 {
+        search.find().unwrap();
+        let found = search.to_host().unwrap();
+        for (y, expected) in expected.costs().as_f32().unwrap().chunks(40).enumerate() {
+            for (x, &expected) in expected.iter().enumerate() {
+                let found = found[(y + 1) * 42 + x + 1];
+                let same = found == expected || found.is_infinite() && expected.is_nan();
+                assert!(same, "not the CPU's cost at {x}, {y} in run {run}");
+            }
+        }
+    }
+}
