@@ -1,14 +1,11 @@
 //! Hooks of this repository's tests and benches: no part of the public API, and changed without
 //! notice.
 
-<<<<<<< HEAD
 pub use crate::gpu::on_gpu::OnGpu;
 
-=======
 use crate::distance::gpu::DeviceSearch;
 use crate::distance::search::Search;
 use crate::distance::{CostDistanceOptions, CostSurface, Friction, Sources};
->>>>>>> distgpu
 use crate::error::Result;
 use crate::gpu::Gpu;
 use crate::image::gpu::DeviceImage;
