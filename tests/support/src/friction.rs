@@ -4,7 +4,7 @@ use trazar::distance::{
     CellSize, CostDistance, CostDistanceOptions, CostSurface, Costs, Neighbours, Precision, Source,
     Sources,
 };
-use trazar::{Engine, Result, Samples};
+use trazar::{Engine, Error, Result, Samples};
 use trazar_test_seeds::Random;
 
 /// A raster of friction, and what is asked of it.
@@ -98,6 +98,9 @@ impl Friction {
                 return None;
             }
             (Err(expected), _) => return Some(format!("not the CPU's error: {expected}")),
+            (_, Err(found @ Error::CostOverflow { .. })) => {
+                return Some(format!("not the CPU's costs: {found}"));
+            }
             (_, Err(found)) => return Some(found.to_string()),
         };
         let at = (0..expected.len()).find(|&i| expected[i] != found[i])?;
