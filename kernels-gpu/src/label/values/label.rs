@@ -3,7 +3,7 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
 
-use super::layout::{BLOCK, COLUMNS, ROW_HALVES, ROWS, TileWord, WIDTH, shared_runs, split};
+use super::layout::{BLOCK, COLUMNS, TileWord, WIDTH, shared_runs};
 use crate::image::equality::EqualityPlanes;
 use crate::label::Connectivity;
 use crate::label::tiles::half_runs::{HalfRuns, HalfTouching};
@@ -46,15 +46,12 @@ pub unsafe fn value_tiles_label(
     let run_offsets = shared_array![u32; BLOCK as usize];
     let run_starts = shared_array![u64; BLOCK as usize];
     let warp_counts = shared_array![u32; (BLOCK / WARP_SIZE) as usize];
-    let root_bits = shared_array![u32; 2 * BLOCK as usize];
     // SAFETY: the callers promise it.
     let parents = unsafe { shared_runs() };
 
     scan.make_ready(thread::index_1d());
     let t = thread::thread_idx_x();
     let word = TileWord::of(t, layout);
-    root_bits.st(t, 0);
-    root_bits.st(t + BLOCK, 0);
 
     // Index the runs.
     let pixels = word.pixels(planes);
@@ -95,18 +92,17 @@ pub unsafe fn value_tiles_label(
     // planted: value-position-barrier
     thread::sync_threads();
 
-    // Make the first pixels of the tile's regions nodes of the image's union-find.
-    let tile_pixel = word.tile_y * ROWS * layout.width + word.tile_x * WIDTH;
-    let add_nodes = |own: HalfRuns, roots: u32| {
+    // Make the first pixels of the tile's regions nodes of the image's union-find. A region's first
+    // run starts with its first pixel, in this thread's word.
+    let word_pixel = word.y * layout.width + word.word_x * 64;
+    let add_nodes = |first: u32, roots: u32| {
         for_each_bit(roots, |bit| {
-            let (row, column) = split(parents.ld(own.run_at(bit)) & !POSITION);
-            let pixel = tile_pixel + row * layout.width + column;
+            let pixel = first + bit;
             components.parents.st(pixel, pixel);
-            root_bits.atomic_or(row * ROW_HALVES + column / 32, 1 << (column % 32));
         });
     };
-    add_nodes(own[0], low_roots);
-    add_nodes(own[1], high_roots);
+    add_nodes(word_pixel, low_roots);
+    add_nodes(word_pixel + 32, high_roots);
     for_each_run::<BLOCK>(total, |run| {
         let mut value = parents.ld(run);
         while value & POSITION == 0 {
@@ -115,9 +111,8 @@ pub unsafe fn value_tiles_label(
         let at = word.tile * layout.tile_runs + run;
         runs.firsts.st(at, value as u16);
     });
-    thread::sync_threads();
     if word.word_x < layout.row_words && word.y < layout.height {
-        let roots = u64::from(root_bits.ld(2 * t)) | u64::from(root_bits.ld(2 * t + 1)) << 32;
+        let roots = u64::from(low_roots) | u64::from(high_roots) << 32;
         let at = word.y * layout.row_words + word.word_x;
         components.roots.st(at, roots);
     }
