@@ -33,7 +33,7 @@ fn entries() -> BTreeSet<&'static str> {
 /// Labels and traces an image of values in four tiles.
 fn run_values<T: PixelValue + From<u8>>(engine: &Engine) {
     let values: Vec<T> = (0..272 * 80u32)
-        .map(|i| ((i * i >> 9) as u8 & 1).into())
+        .map(|i| (((i * i) >> 9) as u8 & 1).into())
         .collect();
     let image = ValueImage::new(Samples::new(272, 80, &values).unwrap()).unwrap();
     engine.label_values(&image, Connectivity::Eight).unwrap();
