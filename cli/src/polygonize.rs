@@ -219,6 +219,7 @@ impl Steps for Polygonize<'_> {
     }
 
     fn backends(&self) -> Option<&'static [Backend]> {
+        // Where no device is named.
         Some(&[Backend::Cpu])
     }
 

@@ -87,7 +87,7 @@ pub(crate) fn cost_distance<'py>(
         sources.push(source).map_err(errors::from_library)?;
     }
     let engine = match device {
-        // Without kernels, the processor is the faster device.
+        // Costs of GPUs are not estimated yet: they work where they are named.
         Device::Auto => Engine::cpu(),
         named => named.engine(py, || trazar::Job::LabelBands { pixels: 0 }, 1)?,
     };

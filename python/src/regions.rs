@@ -121,7 +121,7 @@ where
     let counted = Counted::new(background, mask)?;
     let held = Held::new(array)?;
     let engine = match device {
-        // No GPU does these jobs yet.
+        // Costs of GPUs are not estimated yet: they work where they are named.
         Device::Auto => Engine::cpu(),
         device => device.engine(py, || Job::TraceBands { pixels: 0 }, 1)?,
     };

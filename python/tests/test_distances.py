@@ -274,7 +274,7 @@ HOSTILE = [
     ([[1, 1]], [(0, 0)], {"precision": "f16"}, "precision=\"f16\": it is one of f32, f64"),
     ([[1, 1]], [(0, 0)], {"ids": [0]}, "ids of sources are whole numbers from 1"),
     ([[1, 1]], [(0, 0)], {"start_costs": [np.nan]}, "starts at a cost of NaN"),
-    ([[1, 1]], [(0, 0)], {"device": "emulator"}, "cost distances run on the device cpu"),
+    ([[1, 1]], [(0, 0)], {"device": "emulator", "step_cost": "entered"}, "not yet on emulator"),
     ([[1, 1]], [(0, 0)], {"device": "moon"}, "device=\"moon\""),
     (np.ones((0, 3)), [(0, 0)], {}, "there is no cell at row 0, column 0"),
 ]
@@ -285,6 +285,18 @@ def test_bad_input_has_one_line(friction, sources, options, line):
     with pytest.raises(trazar.InputError, match=line) as error:
         trazar.cost_distance(np.asarray(friction, float), sources, **options)
     assert "\n" not in str(error.value)
+
+
+def test_kernels_find_the_same(rng):
+    friction = rng.random((40, 50))
+    friction[rng.random(friction.shape) < 0.2] = np.nan
+    friction[3, 4] = 1
+    for neighbours in (4, 8, 16):
+        for precision in ("f32", "f64"):
+            options = {"neighbours": neighbours, "precision": precision}
+            expected = trazar.cost_distance(friction, [(3, 4)], **options)
+            found = trazar.cost_distance(friction, [(3, 4)], device="emulator", **options)
+            assert np.array_equal(found.cost, expected.cost, equal_nan=True)
 
 
 def random_chunks(rng, side):

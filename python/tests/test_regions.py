@@ -207,13 +207,29 @@ def test_other_types_are_converted_or_refused() -> None:
         {"connectivity": 6},
         {"transform": (1, 2)},
         {"background": "x"},
-        {"device": "emulator"},
         {"image": np.ma.masked_equal(ones, 1)},
         {"image": np.ones((0, 2), np.uint8)},
     ):
         with pytest.raises(trazar.InputError) as error:
             trazar.polygonize(**{"image": ones, **arguments})
         assert "\n" not in str(error.value)
+
+
+def test_kernels_find_the_same(rng) -> None:
+    for image in (rng.integers(0, 4, (40, 90)), rng.integers(-3, 3, (70, 30)).astype(np.float32)):
+        mask = rng.random(image.shape) < 0.9
+        for connectivity in (4, 8):
+            expected = trazar.polygonize(image, mask=mask, connectivity=connectivity)
+            found = trazar.polygonize(
+                image, mask=mask, connectivity=connectivity, device="emulator"
+            )
+            for name in ("points", "offsets", "values", "regions"):
+                assert np.array_equal(getattr(found, name), getattr(expected, name)), name
+            labels, count = trazar.label_values(image, 0, connectivity, device="emulator")
+            expected_labels, expected_count = trazar.label_values(image, 0, connectivity)
+            assert np.array_equal(labels, expected_labels) and count == expected_count
+    with pytest.raises(trazar.InputError, match="not yet on emulator"):
+        trazar.find_contours_by_label(np.ones((2, 2), np.uint8), device="emulator")
 
 
 def test_results_describe_themselves() -> None:

@@ -187,7 +187,8 @@ def cost_distance(
         The sources' ids, for sources that are cells.
     no_data : float, optional
         Friction that marks barriers.
-    device : {"auto", "cpu"}
+    device : {"auto", "cpu", "cuda", "emulator"}
+        What finds the costs; "auto" is the processor.
 
     Returns
     -------

@@ -92,8 +92,8 @@ def polygonize(
         As for :func:`shapes`.
     background : number or numbers, optional
         Values whose pixels are left out.
-    device : {"auto", "cpu"}
-        What works on it: the processor, for now.
+    device : {"auto", "cpu", "cuda", "emulator"}
+        What works on it; "auto" is the processor.
 
     Returns
     -------
@@ -138,10 +138,10 @@ def label_values(
         As for :func:`shapes`.
     background : number or numbers, optional
         Values whose pixels are left out, 0 by default; None for none.
-    connectivity : {4, 8, 1, 2}
-        The number of neighbours, or of steps along axes, as scikit-image counts.
-    device : {"auto", "cpu"}
-        What works on it: the processor, for now.
+    connectivity : {4, 8}
+        The number of neighbours.
+    device : {"auto", "cpu", "cuda", "emulator"}
+        What works on it; "auto" is the processor.
 
     Returns
     -------
@@ -163,7 +163,6 @@ def label_values(
     >>> labels.tolist(), count
     ([[1, 1, 0], [2, 1, 3]], 3)
     """
-    connectivity = {1: 4, 2: 8}.get(connectivity, connectivity)
     _check_connectivity(connectivity)
     values = _values(image, "image")
     return _trazar.label_values(
@@ -193,7 +192,7 @@ def find_contours_by_label(
     background : number or numbers, optional
         Labels that are left out, 0 by default; None for none.
     device : {"auto", "cpu"}
-        What works on it: the processor, for now.
+        What works on it: the processor; kernels trace polygons only.
 
     Returns
     -------
@@ -453,7 +452,7 @@ class Regions:
 
 def _check_connectivity(connectivity: int) -> None:
     if connectivity not in (4, 8):
-        raise InputError(f"connectivity={connectivity!r}: it is 4 or 8")
+        raise InputError(f"connectivity={connectivity!r}: it is 4 or 8 neighbours")
 
 
 def _transform(transform: Any) -> tuple[float, ...]:

@@ -63,7 +63,7 @@ def sieve(
     if is_on_gpu(source):
         raise InputError("source on a GPU: it is sieved on the host; copy it there first")
     if connectivity not in (4, 8):
-        raise InputError(f"connectivity={connectivity!r}: it is 4 or 8")
+        raise InputError(f"connectivity={connectivity!r}: it is 4 or 8 neighbours")
     try:
         least = int(size)
     except (TypeError, ValueError):
