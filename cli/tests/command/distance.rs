@@ -251,7 +251,8 @@ fn bad_input_has_one_line_and_leaves_nothing() {
     assert_eq!(folder.names(), before);
     // Kernels write the same costs.
     for device in ["cpu", "emulator"] {
-        let options = format!("friction.pgm --sources points.csv --device {device} -o {device}.npy");
+        let options =
+            format!("friction.pgm --sources points.csv --device {device} -o {device}.npy");
         let run = distance(&folder, &options);
         assert_eq!(run.status, Some(0), "{}", run.stderr);
     }

@@ -5,9 +5,30 @@ use super::place::{AFTER_LISTED, NodePlace};
 use super::source::Source;
 use super::tile::{TILE_HEIGHT, TILE_WIDTH, TileNode, after_listed};
 use super::{Parts, counter};
-use crate::trace::node_bits::Kind;
+use crate::trace::node_bits::{Around, Kind};
 
 impl<I: Source, const THREADS: u32> Tile<I, THREADS> {
+    /// Stores the neighbourhoods of row `y`, if they are kept; this is thread `part` of the row's.
+    #[inline(always)]
+    fn keep_neighbourhoods(&self, around: Around, (y, part): (u32, u32)) {
+        let keep = |group: u32| {
+            let bytes = around.neighbourhoods(group * 8);
+            let first = y * TILE_WIDTH + group * 8;
+            let kept = self.pixels.neighbourhoods;
+            kept.st_vector(first, bytes.to_le_bytes());
+        };
+        if !I::IS_BINARY {
+            let mut group = part;
+            while group < TILE_WIDTH / 8 {
+                keep(group);
+                group += Self::ROW_THREADS;
+            }
+        } else if keeps_pixels(THREADS) {
+            const { assert!(TILE_WIDTH / 8 * TILE_HEIGHT == DENSE_BLOCK) };
+            keep(part);
+        }
+    }
+
     /// Lists the nodes. Returns their number, and in the high half that of W and E nodes; 0 if the
     /// block has nothing more to do for this tile.
     #[inline(always)]
@@ -17,24 +38,8 @@ impl<I: Source, const THREADS: u32> Tile<I, THREADS> {
         let around = self.pixels.around(y);
         let (in_row, straight) = self.pixels.nodes(around, y);
         let (after_w, after_e) = after_listed(in_row, straight);
-        if !I::IS_BINARY {
-            let mut group = part;
-            while group < TILE_WIDTH / 8 {
-                let bytes = around.neighbourhoods(group * 8);
-                let first = y * TILE_WIDTH + group * 8;
-                let kept = self.pixels.neighbourhoods;
-                kept.st_vector(first, bytes.to_le_bytes());
-                group += Self::ROW_THREADS;
-            }
-        }
-        if keeps_pixels(THREADS) && I::IS_BINARY {
-            const { assert!(TILE_WIDTH / 8 * TILE_HEIGHT == DENSE_BLOCK) };
-            let bytes = around.neighbourhoods(part * 8);
-            let first = y * TILE_WIDTH + part * 8;
-            self.pixels
-                .neighbourhoods
-                .st_vector(first, bytes.to_le_bytes());
-        } else if !keeps_pixels(THREADS) {
+        self.keep_neighbourhoods(around, (y, part));
+        if !keeps_pixels(THREADS) {
             let mut kind = part;
             while kind < 4 {
                 let of_kind = match kind {

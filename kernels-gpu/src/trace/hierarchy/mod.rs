@@ -33,12 +33,16 @@
 mod descendants;
 mod parents;
 pub mod rows;
+#[cfg(not(target_arch = "nvptx64"))]
+mod sizes;
 
 use cuda_std::grid::GridBarrier;
 use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
 
 use self::descendants::link_to;
+#[cfg(not(target_arch = "nvptx64"))]
+pub use self::sizes::ArrangementSizes;
 use super::borders::{FoundBorders, NO_BORDER, Stack, count};
 use super::options::Levels;
 use crate::primitives::grid::{Grid, ScanMemory, each, zip};
@@ -50,18 +54,6 @@ use crate::primitives::sort::{self, Pairs, SortMemory, sort_pairs};
 pub const BLOCK: u32 = sort::BLOCK;
 /// The most rounds over levels.
 const MOST_ROUNDS: u32 = count::COUNT_OF_ROUNDS / 2;
-
-/// The sizes from which the lengths of an [`Arrangement`] follow.
-#[cfg(not(target_arch = "nvptx64"))]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ArrangementSizes {
-    /// The most borders.
-    pub borders: u32,
-    /// Images that they are in.
-    pub images: u32,
-    /// Blocks of the cooperative grid.
-    pub blocks: u32,
-}
 
 /// The memory in which borders are arranged.
 #[repr(C)]
@@ -108,18 +100,6 @@ pub struct Arrangement<'a> {
     /// For each place, the number of points before it, and the number of all points.
     #[len(sizes.borders + 1, align = 16)]
     pub offsets: ViewMut<'a, u32>,
-}
-
-#[cfg(not(target_arch = "nvptx64"))]
-impl Arrangement<'_> {
-    /// The sizes for as many borders as `found` has, in `stack`, and for a grid of `blocks` blocks.
-    fn sizes_for(found: &FoundBorders<'_>, stack: &Stack<'_>, blocks: u32) -> ArrangementSizes {
-        ArrangementSizes {
-            borders: found.room(),
-            images: stack.images,
-            blocks,
-        }
-    }
 }
 
 /// The borders, on their way to their places.
@@ -371,7 +351,7 @@ pub unsafe fn arrange_borders(
         },
     };
     if n == 0 {
-        no_borders(stack);
+        rows::no_borders(stack);
         return;
     }
     let Some(grid) = Grid::<BLOCK>::for_work(to.barrier, n) else {
@@ -410,19 +390,6 @@ pub unsafe fn arrange_borders(
     let kept = counters.ld(count::KEPT);
     let total = |points| counters.st(count::POINTS, points);
     grid.scan(to.offsets, kept, total, memory.scan);
-}
-
-/// Writes the offsets of images without borders, if there are several.
-#[inline(always)]
-fn no_borders(stack: Stack<'_>) {
-    if stack.images > 1 && thread::index_1d() == 0 {
-        let mut image = 0;
-        // planted: batch-empty
-        while image <= stack.images {
-            stack.offsets.st(image, 0);
-            image += 1;
-        }
-    }
 }
 
 /// The steps of [`arrange_borders`](fn@arrange_borders), each of the whole grid.

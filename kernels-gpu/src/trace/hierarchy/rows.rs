@@ -94,3 +94,16 @@ pub unsafe fn write_rows(
     rows.links.st_vector(place as usize * 4, row);
     rows.offsets.st(place, to.offsets.ld(place));
 }
+
+/// Writes the offsets of images without borders, if there are several.
+#[inline(always)]
+pub(super) fn no_borders(stack: Stack<'_>) {
+    if stack.images > 1 && thread::index_1d() == 0 {
+        let mut image = 0;
+        // planted: batch-empty
+        while image <= stack.images {
+            stack.offsets.st(image, 0);
+            image += 1;
+        }
+    }
+}

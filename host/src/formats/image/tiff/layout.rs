@@ -151,8 +151,8 @@ impl Layout {
         };
         let format = SampleFormat::from_u16_exhaustive(number(decoder, Tag::SampleFormat, 1)?);
         let samples = usize::from(number(decoder, Tag::SamplesPerPixel, 1)?);
-        let planar = number(decoder, Tag::PlanarConfiguration, 1)?;
-        let separate = planar == PlanarConfiguration::Planar.to_u16();
+        let separate =
+            number(decoder, Tag::PlanarConfiguration, 1)? == PlanarConfiguration::Planar.to_u16();
         let compression =
             CompressionMethod::from_u16_exhaustive(number(decoder, Tag::Compression, 1)?);
         let predictor = number(decoder, Tag::Predictor, 1)?;
