@@ -6,7 +6,8 @@ use std::path::Path;
 
 use serde_json::json;
 use trazar::distance::{
-    self, CellSize, CostDistance, CostDistanceOptions, CostSurface, Costs, Sources,
+    self, CellSize, CostDistance, CostDistanceOptions, CostSurface, Costs, DistanceAlgorithm,
+    Sources,
 };
 use trazar::formats::{self, CellOf, GeoReference, GeoTags, Raster, RasterValues, Values};
 use trazar::{Backend, Engine, Job, Samples};
@@ -349,6 +350,10 @@ impl Steps for Distance<'_> {
     }
 
     fn algorithm(&self, engine: &Engine) -> &'static str {
+        if engine.backend() != Backend::Cpu {
+            // The kernels' only algorithm.
+            return DistanceAlgorithm::Tiles.name();
+        }
         let algorithm = engine.distance_algorithm(&self.options, self.cells.get());
         algorithm.name()
     }

@@ -69,9 +69,9 @@ fn check_type<G: Gpu + Send + Sync + 'static>(
     }
     match of_type % 7 {
         0 => check!(|class| class as u8),
-        1 => check!(|class| class as u16 * 7),
+        1 => check!(|class| (class as u16).wrapping_mul(7)),
         2 => check!(|class| class as u32 | 1 << 31),
-        3 => check!(|class| -(class as i16)),
+        3 => check!(|class| (class as i16).wrapping_neg()),
         4 => check!(|class| class - 2),
         5 => check!(|class| i64::from(class) << 40),
         // Zeros of both signs are equal.

@@ -1,7 +1,8 @@
 //! Inputs that are refused, each with its one line.
 
 use trazar::distance::{
-    CellSize, CostDistanceOptions, CostSurface, Neighbours, Precision, Source, Sources, corridor,
+    CellSize, CostDistanceOptions, CostSurface, Neighbours, Precision, Source, Sources, StepCost,
+    corridor,
 };
 use trazar::error::{OptionProblem, Unavailable};
 use trazar::{Engine, Error, Result, Samples};
@@ -156,11 +157,11 @@ fn corridors_need_two_like_surfaces() {
 }
 
 #[test]
-fn devices_say_that_they_do_not_run_it() {
+fn devices_say_what_they_do_not_run() {
     let samples = Samples::new(2, 1, &[1.0f32; 2]).unwrap();
     let surface = CostSurface::new(samples);
-    let refused =
-        Engine::emulator(0).cost_distance(&surface, &first(), &CostDistanceOptions::default());
+    let options = CostDistanceOptions::default().step_cost(StepCost::Entered);
+    let refused = Engine::emulator(0).cost_distance(&surface, &first(), &options);
     assert!(matches!(
         refused,
         Err(Error::Unavailable(Unavailable::Job { .. }))

@@ -42,6 +42,10 @@ const NOT_RUN: [(&str, &str); 20] = [
     ("pytest", "tests the Python package; CI runs it"),
     ("rustup", "downloads"),
     (
+        "python3 python/benches/",
+        "needs other people's programs and a quiet machine",
+    ),
+    (
         "python3 benches/",
         "needs other people's programs and a quiet machine",
     ),

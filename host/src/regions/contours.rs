@@ -13,7 +13,8 @@ use crate::trace::{BorderKind, Contour, Contours, HierarchyRow};
 /// `cv2.findContours(image == k)`.
 ///
 /// ```
-/// use trazar::{Engine, Samples, ContourOptions, ValueImage};
+/// use trazar::trace::ContourOptions;
+/// use trazar::{Engine, Samples, ValueImage};
 ///
 /// let labels = [0u16, 7, 7, 4, 0, 7];
 /// let image = ValueImage::new(Samples::new(3, 2, &labels)?)?.background(0)?;

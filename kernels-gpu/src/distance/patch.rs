@@ -227,7 +227,8 @@ impl<P: Cost> Patch<P> {
                 changed = true;
                 let (x, y) = ((own(I) % 4) as u32, (own(I) / 4) as u32);
                 let at = Tile::<P>::at(self.x + x, self.y + y);
-                tile.costs.st_relaxed(at, cost.to_bits(), Block);
+                // Others may be reading it: the cost from before serves them as well.
+                tile.costs.atomic_exch(at, cost.to_bits());
             }
         });
         changed
