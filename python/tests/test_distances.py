@@ -274,7 +274,6 @@ HOSTILE = [
     ([[1, 1]], [(0, 0)], {"precision": "f16"}, "precision=\"f16\": it is one of f32, f64"),
     ([[1, 1]], [(0, 0)], {"ids": [0]}, "ids of sources are whole numbers from 1"),
     ([[1, 1]], [(0, 0)], {"start_costs": [np.nan]}, "starts at a cost of NaN"),
-    ([[1, 1]], [(0, 0)], {"device": "emulator", "step_cost": "entered"}, "not yet on emulator"),
     ([[1, 1]], [(0, 0)], {"device": "moon"}, "device=\"moon\""),
     (np.ones((0, 3)), [(0, 0)], {}, "there is no cell at row 0, column 0"),
 ]

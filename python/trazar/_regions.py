@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from trazar import _trazar
-from trazar._arrays import is_on_gpu, one_image
+from trazar._arrays import is_on_gpu
 from trazar._contours import Contours
 from trazar._errors import InputError
 from trazar._tracing import CHAIN_APPROX_SIMPLE, RETR_TREE
@@ -72,7 +72,7 @@ def shapes(
     """
     regions = polygonize(image, mask=mask, connectivity=connectivity, transform=transform)
     values = regions.values.astype(float).tolist()
-    return iter(_trazar.region_dicts(regions.contours._single(), values, regions.transform))
+    return iter(_trazar.region_dicts(regions.contours._on_host(), values, regions.transform))
 
 
 def polygonize(
@@ -401,7 +401,7 @@ class Regions:
         >>> [len(polygon) for polygon in trazar.polygonize([[1, 2]]).to_wkb()]
         [93, 93]
         """
-        return _trazar.region_wkb(self._contours._single(), self._transform)
+        return _trazar.region_wkb(self._contours._on_host(), self._transform)
 
     def to_geopandas(self, crs: Any = None) -> Any:
         """Return a GeoDataFrame with a row per region: ``value``, ``region`` and the polygon.
@@ -478,7 +478,9 @@ def _values(image: Any, name: str) -> NDArray[Any]:
         raise InputError(
             f"{name} is a masked array: give its data, and mask=~numpy.ma.getmaskarray({name})"
         )
-    array = np.asarray(one_image(image, None))
+    array = np.asarray(image)
+    if array.ndim == 3 and array.shape[2] == 1:
+        array = array[:, :, 0]
     if array.ndim != 2:
         raise InputError(f"{name} of shape {array.shape}: it has 2 dimensions, (H, W)")
     kind, size = array.dtype.kind, array.dtype.itemsize
