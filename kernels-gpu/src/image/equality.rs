@@ -122,7 +122,7 @@ impl EqualityPlanes<'_> {
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct EqualityPlanesMut<'a> {
-    /// [`EqualityPlanes::valid`].
+    /// [`EqualityPlanes`](field@EqualityPlanes::valid).
     #[len(self.raster.words())]
     pub valid: ViewMut<'a, u64>,
     /// [`EqualityPlanes::beside`].
