@@ -67,12 +67,11 @@
 //! On a struct, `#[lengths(Extents, buffers = MatrixBuffers)]`. The type of the sizes may be left
 //! out if all lengths are constant: it is then `()`. Without `buffers`, lengths are only checked.
 //!
-//! On a view, `#[len(LENGTH, align = BYTES, zeroed)]`: at least how many elements it has; what its
-//! address is a multiple of, if that is more than the element's alignment; and whether its buffer
-//! is zeroed when it is allocated. A length consists of sums and products of literals and of values
-//! of type `u32`, `u64` or `usize`; a struct without buffers may also use its own fields, as
-//! `self.rows`. It is computed in `usize` and saturates instead of overflowing:
-//! an allocation of that length fails.
+//! On a view, `#[len(LENGTH, align = BYTES, zeroed)]`: at least how many elements it has; its
+//! alignment in bytes, if that is more than the element's; and whether its buffer is zeroed when it
+//! is allocated. A length consists of sums and products of literals and of values of type `u32`,
+//! `u64` or `usize`; a struct without buffers may also use its own fields, as `self.rows`. It is
+//! computed in `usize` and saturates instead of overflowing: an allocation of that length fails.
 //!
 //! On a field whose type states lengths itself, `#[len(SIZES)]`: its sizes, `()` if it takes none.
 //!
@@ -99,7 +98,7 @@ use crate::{Pod, View, ViewMut};
 
 /// Device memory, from which the buffers of a struct are allocated.
 ///
-/// A program may implement it for a type of its own that stands for its way to allocate.
+/// Programs may implement it for allocators of their own.
 pub trait Memory {
     /// Why an allocation failed.
     type Error;
@@ -110,8 +109,7 @@ pub trait Memory {
     /// Allocates `len` elements, at an address that is a multiple of 256; all their bytes are 0 if
     /// `zeroed`.
     ///
-    /// # Errors
-    /// Those of the implementation; one of them says that there is not enough memory.
+    /// # Errors Those of the implementation, among them one for insufficient memory.
     fn alloc<T: Pod>(&self, len: usize, zeroed: bool) -> Result<Self::Buffer<T>, Self::Error>;
 
     /// The elements, for a kernel to read.

@@ -1,10 +1,10 @@
 //! Costs of travel on a raster of friction: the least cost from the sources to every cell.
 //!
 //! The raster is cut into tiles of [`TILE`] × [`TILE`] cells. A block loads a tile and a halo of
-//! cells around it into shared memory, lowers the tile's costs until none changes, stores those that
-//! fell, and marks those tiles beside it of which it can lower a cell. Costs only ever fall, and
-//! only to the sum of a path, so they end at the least sums, in whatever order tiles are relaxed.
-//! All of it is one cooperative launch: nothing returns to the host in between.
+//! cells around it into shared memory, lowers the tile's costs until none changes, stores those
+//! that fell, and marks those tiles beside it of which it can lower a cell. Costs only ever fall,
+//! and only to the sum of a path, so they end at the least sums, in whatever order tiles are
+//! relaxed. All of it is one cooperative launch: nothing returns to the host in between.
 //!
 //! | kernel | does |
 //! |---|---|

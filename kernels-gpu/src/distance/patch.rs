@@ -234,8 +234,8 @@ impl<P: Cost> Patch<P> {
         changed
     }
 
-    /// Calls `store` with column and row in the tile, with its halo, of each cell of the patch whose
-    /// cost is no longer `before`, and the cost.
+    /// Calls `store` with column and row in the tile, with its halo, of each cell of the patch
+    /// whose cost is no longer `before`, and the cost.
     #[inline(always)]
     pub(super) fn each_lowered(&self, before: &[P; 4], mut store: impl FnMut(u32, u32, P)) {
         each!(I, {

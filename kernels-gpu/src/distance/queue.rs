@@ -1,13 +1,13 @@
 //! The tiles to relax, and when none is left.
 //!
 //! Each tile has a word with the least priority of the costs that the tiles beside it give to it.
-//! A tile belongs to one block, which alone relaxes it, so that no tile needs a lock. All blocks are
-//! resident, so a marked tile is relaxed, whatever the others do. Each block takes the nearest of
-//! its marked tiles first.
+//! A tile belongs to one block, which alone relaxes it, so that no tile needs a lock. All blocks
+//! are resident, so a marked tile is relaxed, whatever the others do. Each block takes the nearest
+//! of its marked tiles first.
 //!
-//! There is one **hold** for each marked tile and for each tile that is being relaxed. A block marks
-//! tiles only while it relaxes one. So once there is no hold, there never is one again, and all
-//! costs are final.
+//! There is one **hold** for each marked tile and for each tile that is being relaxed. A block
+//! marks tiles only while it relaxes one. So once there is no hold, there never is one again, and
+//! all costs are final.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
@@ -61,8 +61,8 @@ impl<P: Cost> CostSearch<'_, P> {
         tile % blocks * self.words_per_block() + tile / blocks
     }
 
-    /// Marks a tile, which gets costs of this priority. What the block wrote before its last barrier
-    /// is visible to the block that takes the tile. Called by one thread.
+    /// Marks a tile, which gets costs of this priority. What the block wrote before its last
+    /// barrier is visible to the block that takes the tile. Called by one thread.
     #[inline(always)]
     pub(super) fn mark(&self, tile: u32, priority: u32) {
         // Before the tile can be taken and relaxed, and its hold given back.
@@ -114,8 +114,8 @@ impl<P: Cost> CostSearch<'_, P> {
         shared.words.ld(NEXT)
     }
 
-    /// Which of the block's words, which begin at `first`, has the least priority; [`NOTHING`] if no
-    /// tile is marked. Called by a whole warp.
+    /// Which of the block's words, which begin at `first`, has the least priority; [`NOTHING`] if
+    /// no tile is marked. Called by a whole warp.
     #[inline(always)]
     fn nearest(&self, first: u32) -> u32 {
         let words = self.words_per_block();

@@ -1,9 +1,9 @@
 //! From values to planes of equality: which neighbours of a pixel have its value.
 //!
 //! A pixel is **valid** if the mask has it and its value is neither background nor a NaN. Two
-//! neighbours are **equal** if both are valid and their values are equal as numbers. The four planes
-//! to the E, S, SE and SW say all about a pixel's eight neighbours, because equality is mutual.
-//! Kernels after this one work on bits, whatever the type of the values.
+//! neighbours are **equal** if both are valid and their values are equal as numbers. The four
+//! planes to the E, S, SE and SW say all about a pixel's eight neighbours, because equality is
+//! mutual. Kernels after this one work on bits, whatever the type of the values.
 //!
 //! | | |
 //! | --- | --- |
@@ -289,8 +289,8 @@ macro_rules! equality_kernel {
         /// # Safety
         ///
         /// `values` has an element for each pixel, rows of the image's width `validity.pitch`
-        /// elements apart; the views in `validity` and `planes` have the lengths that their fields say. Nothing else
-        /// uses `planes` meanwhile. The launch has [`threads`] threads.
+        /// elements apart; the views in `validity` and `planes` have the lengths that their fields
+        /// say. Nothing else uses `planes` meanwhile. The launch has [`threads`] threads.
         #[kernel(block = BLOCK, min_blocks = 5)]
         pub unsafe fn $name(
             values: View<'_, $t>,

@@ -1,5 +1,5 @@
-//! Binary images of 1 bit per pixel, how they are made from images of bytes, and what kernels know of
-//! images of values.
+//! Binary images of 1 bit per pixel, how they are made from images of bytes, and what kernels know
+//! of images of values.
 
 pub mod equality;
 pub mod pack;

@@ -139,8 +139,8 @@ pub struct Rings<'a> {
 ///
 /// # Safety
 ///
-/// `counters`, `found` and `order` are those of [`order_regions`](fn@order_regions), and `rings` has
-/// as many elements as there are borders.
+/// `counters`, `found` and `order` are those of [`order_regions`](fn@order_regions), and `rings`
+/// has as many elements as there are borders.
 #[kernel(block = BLOCK, len(
     found = found.room(),
     order = RegionOrder::sizes_for(&found, 1),

@@ -208,8 +208,8 @@ impl HalfRuns {
     }
 }
 
-/// A tile whose runs are known, for a block of `THREADS` threads, one per half word. `ADJACENT` says
-/// whether runs may follow each other without background between them.
+/// A tile whose runs are known, for a block of `THREADS` threads, one per half word. `ADJACENT`
+/// says whether runs may follow each other without background between them.
 #[derive(Clone, Copy)]
 pub(in crate::label) struct Tile<'a, const THREADS: u32, const ADJACENT: bool> {
     pub(in crate::label) halves: HalfRuns,

@@ -31,9 +31,10 @@ use crate::primitives::scan::ScanState;
 /// # Safety
 ///
 /// `planes` are of the layout's size, `runs` and `components` have their lengths for the
-/// [`layout`](super::layout::layout), and `scan` is for the [`chunks`](crate::label::number::chunks)
-/// of the image. Nothing else uses what the kernel writes meanwhile. The launch has one block per
-/// tile, and [`RUN_BYTES`](super::layout::RUN_BYTES) of dynamic shared memory.
+/// [`layout`](super::layout::layout), and `scan` is for the
+/// [`chunks`](crate::label::number::chunks) of the image. Nothing else uses what the kernel writes
+/// meanwhile. The launch has one block per tile, and [`RUN_BYTES`](super::layout::RUN_BYTES) of
+/// dynamic shared memory.
 #[kernel(block = BLOCK, min_blocks = 6)]
 pub unsafe fn value_tiles_label(
     planes: EqualityPlanes<'_>,

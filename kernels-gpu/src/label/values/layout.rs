@@ -19,7 +19,8 @@ const MOST_RUNS: u32 = ROWS * WIDTH;
 pub(super) const PARTS: u32 = 8;
 
 /// Bytes of dynamic shared memory of [`value_tiles_label`](fn@super::label::value_tiles_label) and
-/// [`value_tiles_write`](fn@super::write::value_tiles_write): one `u32` per run that a tile can have.
+/// [`value_tiles_write`](fn@super::write::value_tiles_write): one `u32` per run that a tile can
+/// have.
 pub const RUN_BYTES: u32 = 4 * MOST_RUNS;
 
 /// One `u32` in dynamic shared memory for each run that a tile can have.
@@ -185,8 +186,8 @@ impl WordPixels {
 /// left out unless regions are 8-connected.
 ///
 /// Two runs that overlap do so in one interval: its first pixel is the one whose left neighbour is
-/// not equal, or has another value above. Two that only touch at a corner have one such corner, with
-/// neither of the two pixels beside the corner equal to both.
+/// not equal, or has another value above. Two that only touch at a corner have one such corner,
+/// with neither of the two pixels beside the corner equal to both.
 #[inline(always)]
 pub(super) fn touching(
     planes: EqualityPlanes<'_>,

@@ -64,8 +64,8 @@ impl Lookup<'_> {
         join_all(found.above_right & mask, 1);
     }
 
-    /// Joins the regions of pixels `(x - 1, y)` and `(x, y)`, which are in two tiles, and across the
-    /// two corners above.
+    /// Joins the regions of pixels `(x - 1, y)` and `(x, y)`, which are in two tiles, and across
+    /// the two corners above.
     #[inline(always)]
     fn join_beside(&self, x: u32, y: u32, connectivity: Connectivity) {
         let is_straight = self.planes.equal_to(x / 64 - 1, y).e >> 63 != 0;

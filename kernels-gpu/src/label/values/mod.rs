@@ -6,8 +6,8 @@
 //! | [`merge`] | [`value_tiles_merge`](fn@merge::value_tiles_merge) | joins regions along the tiles' borders | border words, and the parents on the unions' paths |
 //! | [`write`](mod@write) | [`value_tiles_write`](fn@write::value_tiles_write) | writes every pixel's label | planes of equality, 2 bytes per run and per word; **4 bytes per pixel** |
 //!
-//! Between the last two, [`tiles_flatten`](fn@super::tiles::flatten::tiles_flatten) and a scan number
-//! the roots, as for bits.
+//! Between the last two, [`tiles_flatten`](fn@super::tiles::flatten::tiles_flatten) and a scan
+//! number the roots, as for bits.
 //!
 //! The algorithm is that of [`tiles`](super::tiles) for 4-connected bits, with two differences:
 //!

@@ -18,9 +18,9 @@ const HALVES: u32 = ROWS * ROW_HALVES;
 ///
 /// `planes`, `runs` and `layout` are those of
 /// [`value_tiles_label`](fn@super::label::value_tiles_label), and `numbering` is of the roots that
-/// [`tiles_flatten`](fn@crate::label::tiles::flatten::tiles_flatten) has left. `labels` is its array
-/// `parents` and starts at a multiple of 16 bytes; nothing else uses it meanwhile. The launch has
-/// one block per tile, and [`RUN_BYTES`](super::layout::RUN_BYTES) of dynamic shared memory.
+/// [`tiles_flatten`](fn@crate::label::tiles::flatten::tiles_flatten) has left. `labels` is its
+/// array `parents` and starts at a multiple of 16 bytes; nothing else uses it meanwhile. The launch
+/// has one block per tile, and [`RUN_BYTES`](super::layout::RUN_BYTES) of dynamic shared memory.
 #[kernel(block = HALVES, min_blocks = 5)]
 pub unsafe fn value_tiles_write(
     planes: EqualityPlanes<'_>,

@@ -168,8 +168,8 @@ impl Sweep<'_> {
     }
 }
 
-/// A chunk of each line of a group, in shared memory, and the cells of it that the thread loads: one
-/// of each row, or several of one column, since columns are side by side in memory.
+/// A chunk of each line of a group, in shared memory, and the cells of it that the thread loads:
+/// one of each row, or several of one column, since columns are side by side in memory.
 struct Staged<'a> {
     sweep: &'a Sweep<'a>,
     group: u32,

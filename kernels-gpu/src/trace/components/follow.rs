@@ -97,8 +97,8 @@ const fn is_marked(entry: u32) -> bool {
 ///
 /// # Safety
 ///
-/// `marks` and `counts` have [`bit_words`](crate::primitives::ranked_bits::bit_words) elements for the nodes in `entries`;
-/// nothing else uses the two meanwhile.
+/// `marks` and `counts` have [`bit_words`](crate::primitives::ranked_bits::bit_words) elements for
+/// the nodes in `entries`; nothing else uses the two meanwhile.
 #[kernel(
     block = BLOCK,
     len(

@@ -75,9 +75,9 @@ pub(super) const fn neighbour_of(column: u32, row: u32, neighbour: u32) -> (u32,
 pub(super) struct Crossing(u32);
 
 impl Crossing {
-    /// The crossing over the rim of a tile of `height` rows at the pixel `outside`, to the pixel `to` (both counted from the
-    /// tile's upper left one, wrapped around below 0). `code` distinguishes crossings to the same
-    /// pixel.
+    /// The crossing over the rim of a tile of `height` rows at the pixel `outside`, to the pixel
+    /// `to` (both counted from the tile's upper left one, wrapped around below 0). `code`
+    /// distinguishes crossings to the same pixel.
     #[inline(always)]
     pub(super) const fn new(height: u32, outside: (u32, u32), to: (u32, u32), code: u32) -> Self {
         let is_south = outside.1 == height;

@@ -103,8 +103,8 @@ const fn pieces(threads: u32, height: u32) -> u32 {
     larger(threads / height, 2)
 }
 
-/// Whether a block of `threads` threads keeps the indices of the nodes of all pixels, and in a binary
-/// image their neighbourhoods. In an image of values, neighbourhoods are always kept.
+/// Whether a block of `threads` threads keeps the indices of the nodes of all pixels, and in a
+/// binary image their neighbourhoods. In an image of values, neighbourhoods are always kept.
 pub(super) const fn keeps_pixels(threads: u32) -> bool {
     threads == DENSE_BLOCK
 }

@@ -10,8 +10,8 @@ use crate::trace::pixels::{Raster, TracedImage};
 /// in a binary image, so a tile has half as many rows.
 pub const VALUE_TILE_HEIGHT: u32 = TILE_HEIGHT / 2;
 
-/// An image whose borders are followed in tiles. A pixel's border passes between it and those of its
-/// neighbours that are not connected to it: background, or pixels of another value.
+/// An image whose borders are followed in tiles. A pixel's border passes between it and those of
+/// its neighbours that are not connected to it: background, or pixels of another value.
 pub(super) trait Source: Copy {
     /// Rows of a tile, at most [`TILE_HEIGHT`].
     const TILE_HEIGHT: u32;

@@ -303,8 +303,8 @@ impl<I: Source> TilePixels<I> {
     }
 }
 
-/// The listed nodes of row `y` of a tile of `height` rows, and those left out because borders pass them [straight
-/// on](straight_inside).
+/// The listed nodes of row `y` of a tile of `height` rows, and those left out because borders pass
+/// them [straight on](straight_inside).
 #[inline(always)]
 pub(super) const fn listed_nodes(
     around: Around,
@@ -336,8 +336,9 @@ pub(super) const fn after_listed(listed: NodeBits, straight: NodeBits) -> (u64, 
     (listed.w & after, listed.e & second)
 }
 
-/// The nodes in row `y` of a tile of `height` rows that borders pass straight on: on horizontal sides in the tile's
-/// inner columns, on vertical sides in its inner rows. At the rim, fragments begin and end.
+/// The nodes in row `y` of a tile of `height` rows that borders pass straight on: on horizontal
+/// sides in the tile's inner columns, on vertical sides in its inner rows. At the rim, fragments
+/// begin and end.
 #[inline(always)]
 const fn straight_inside(
     around: Around,

@@ -28,9 +28,9 @@ pub struct Rows<'a> {
 ///
 /// # Safety
 ///
-/// [`arrange_borders`](fn@super::arrange_borders) has made `counters` and `arrangement` of `found`. `rows`
-/// has one element per border that is kept, unless its fields say otherwise, and nothing else uses
-/// it meanwhile.
+/// [`arrange_borders`](fn@super::arrange_borders) has made `counters` and `arrangement` of `found`.
+/// `rows` has one element per border that is kept, unless its fields say otherwise, and nothing
+/// else uses it meanwhile.
 #[kernel(
     block = BLOCK,
     len(
