@@ -8,8 +8,7 @@
 //! A codec of serde's would spare some 200 of these formats' 1,300 lines, since checks remain, and
 //! would take 12 times as long to write and 5 times as long to read: 29 ms and 9 ms with postcard
 //! 1.2 for contours of 10 MB with their hash, against 2.5 ms and 2.0 ms here (one core,
-//! 2026-11-24). It would also allocate lists without a way to report that there is no memory for
-//! them.
+//! 2026-11-24). It would also allocate lists without a way to report that memory ran out.
 
 use crate::error::{Error, OptionProblem, Result};
 use crate::memory::reserve;

@@ -467,6 +467,14 @@ pub enum Error {
     },
 }
 
+/// Refuses an array of another length than is needed.
+pub(crate) fn check_len(needed: usize, given: usize) -> Result<()> {
+    if given == needed {
+        return Ok(());
+    }
+    Err(Error::LengthMismatch { needed, given })
+}
+
 impl Error {
     /// An [`InvalidOption`](Self::InvalidOption).
     pub(crate) fn option(

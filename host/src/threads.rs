@@ -1,7 +1,7 @@
 //! The threads that parallel work runs on.
 
 use std::io;
-use std::sync::{OnceLock, mpsc};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::thread;
 
 use rayon::{ThreadBuilder, ThreadPoolBuilder};
@@ -21,6 +21,11 @@ pub(crate) fn ensure() {
     if let Ok(pool) = pool.build() {
         std::mem::forget(pool);
     }
+}
+
+/// What a lock guards, for locks that nobody holds while panicking.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Starts rayon's global pool with as many threads as the system provides. False if there are none.

@@ -31,16 +31,16 @@
 //!   two cells, and `half` is half the distance between their centres, computed in f64 and rounded.
 //!   A knight's move costs `quarter · ((a + b) + (c + d))`, where `c` and `d` are the two cells
 //!   that the segment between the centres crosses.
-//! - A path costs its steps' sum from the source on, `((start + step) + step) + …`. A cell's cost is
-//!   the least over all paths from all sources. Rounded sums are monotone in their first term, so
-//!   this is one number, whatever the order in which paths are found.
+//! - A path costs its steps' sum from the source on, `((start + step) + step) + …`. A cell's cost
+//!   is the least over all paths from all sources. Rounded sums are monotone in their first term,
+//!   so this is one number, whatever the order in which paths are found.
 //! - A step from `u` to `v` is **tight** if `cost(u) + step = cost(v)`, rounded. A source is tight
 //!   if its start cost is its cell's cost. **Allocation** is the least id of the tight sources from
 //!   which tight steps lead to the cell.
 //! - **Direction** is 0 at tight sources. Elsewhere it is the least [code](Direction) of a tight
-//!   step from a cell of smaller cost. A cell without one, on a plateau of steps that add nothing,
-//!   has the least code of those that lead to the tight sources and to cells with such a step in
-//!   the fewest steps within the plateau.
+//!   step from a cell of smaller cost. A cell without such a step lies on a plateau, where steps
+//!   add nothing. It has the least code that begins a shortest way within the plateau, counted in
+//!   steps, to a tight source or to a cell with such a step.
 //!
 //! # Files
 //!

@@ -1,8 +1,8 @@
 //! [`Path`]: the way of least cost from a source to a cell.
 
-use super::result::CostDistance;
+use super::result::{CostDistance, index_in};
 use super::steps::{Direction, NO_DIRECTION};
-use crate::error::{Error, OptionProblem, Result};
+use crate::error::{Error, OptionProblem, Result, check_len};
 use crate::memory::{push, with_room};
 
 /// A path of least cost, from a source to a cell.
@@ -79,20 +79,8 @@ pub fn follow_directions(
 ) -> Result<Vec<(u32, u32)>> {
     const WHAT: &str = "the cells of a path";
     let needed = width as usize * height as usize;
-    if codes.len() != needed {
-        return Err(Error::LengthMismatch {
-            needed,
-            given: codes.len(),
-        });
-    }
-    if x >= width || y >= height {
-        return Err(Error::OutsideRaster {
-            x: x.into(),
-            y: y.into(),
-            width,
-            height,
-        });
-    }
+    check_len(needed, codes.len())?;
+    index_in(width, height, x, y)?;
     let mut cells = with_room(1, WHAT)?;
     let mut last = (x, y);
     loop {

@@ -148,14 +148,19 @@ impl CostDistance {
 
     /// The index of a cell in the arrays.
     pub(crate) fn index(&self, x: u32, y: u32) -> Result<usize> {
-        if x < self.width && y < self.height {
-            return Ok(y as usize * self.width as usize + x as usize);
-        }
-        Err(Error::OutsideRaster {
-            x: x.into(),
-            y: y.into(),
-            width: self.width,
-            height: self.height,
-        })
+        index_in(self.width, self.height, x, y)
     }
+}
+
+/// The index of a cell in arrays of a raster's size.
+pub(super) fn index_in(width: u32, height: u32, x: u32, y: u32) -> Result<usize> {
+    if x < width && y < height {
+        return Ok(y as usize * width as usize + x as usize);
+    }
+    Err(Error::OutsideRaster {
+        x: x.into(),
+        y: y.into(),
+        width,
+        height,
+    })
 }

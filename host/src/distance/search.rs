@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use super::options::{CostDistanceOptions, Precision};
 use super::real::Real;
+use super::result::index_in;
 use super::sources::Sources;
 use super::steps::Step;
 use super::surface::{CostSurface, Friction};
@@ -27,7 +28,7 @@ pub(crate) struct Search<P> {
     pub(crate) friction: Vec<P>,
     /// Steps in the order of their codes.
     pub(crate) steps: Vec<Step<P>>,
-    /// In the order of the caller's sources.
+    /// Those that cost at most `max_cost`, in the order of the caller's sources.
     pub(crate) starts: Vec<Start<P>>,
     /// The largest cost to be found, which is infinite if there is no limit.
     pub(crate) max_cost: P,
@@ -116,7 +117,7 @@ impl<P: Real> Search<P> {
         (x - self.margin, y - self.margin)
     }
 
-    /// Refuses costs that leave cells without a cost only because all paths to them overflow.
+    /// Refuses results in which a cell has no cost only because every path to it overflows.
     pub(crate) fn check_overflow(&self, costs: &[P]) -> Result<()> {
         if self.max_cost.is_finite() {
             return Ok(());
@@ -172,15 +173,8 @@ impl<P: Real> Search<P> {
 
     fn add(&mut self, sources: &Sources) -> Result<()> {
         for source in sources.as_slice() {
+            index_in(self.width as u32, self.height as u32, source.x, source.y)?;
             let (x, y) = (source.x as usize, source.y as usize);
-            if x >= self.width || y >= self.height {
-                return Err(Error::OutsideRaster {
-                    x: source.x.into(),
-                    y: source.y.into(),
-                    width: self.width as u32,
-                    height: self.height as u32,
-                });
-            }
             let place = self.place(x, y);
             if !self.friction[place].is_finite() {
                 return Err(Error::SourceOnBarrier {
@@ -192,13 +186,16 @@ impl<P: Real> Search<P> {
             if !P::from_f64(source.start_cost).is_finite() {
                 return Err(overflow::<P>(x, y));
             }
-            let start = Start {
-                place: place as u32,
-                id: source.id,
-                // -0 becomes 0.
-                cost: P::from_f64(source.start_cost) + P::ZERO,
-            };
-            push(&mut self.starts, start, "the sources")?;
+            // -0 becomes 0.
+            let cost = P::from_f64(source.start_cost) + P::ZERO;
+            if cost <= self.max_cost {
+                let start = Start {
+                    place: place as u32,
+                    id: source.id,
+                    cost,
+                };
+                push(&mut self.starts, start, "the sources")?;
+            }
         }
         Ok(())
     }

@@ -104,7 +104,7 @@ impl<'a, T: Friction> CostSurface<'a, T> {
     }
 
     /// Writes row `y` to `row`, with infinity for barriers. Returns the first column whose friction
-    /// is negative, or not infinite but too large for `P`.
+    /// is negative, or finite but too large for `P`.
     pub(crate) fn row<P: Real>(&self, y: usize, row: &mut [P]) -> Option<usize> {
         let values = self.friction.row(y);
         let mut refused = None;

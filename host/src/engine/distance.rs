@@ -1,6 +1,7 @@
 //! Cost distances.
 
 use super::Engine;
+use super::gpus::DeviceJobs;
 use crate::distance::cpu;
 use crate::distance::real::Real;
 use crate::distance::search::Search;
@@ -8,7 +9,8 @@ use crate::distance::{
     CostDistance, CostDistanceOptions, CostSurface, DistanceAlgorithm, Friction, Precision,
     Sources, StepCost,
 };
-use crate::error::{Result, Unavailable};
+use crate::error::Result;
+use crate::progress::Progress;
 
 impl Engine {
     /// The least cost of travel from any of the sources to each cell of the surface, and, as the
@@ -29,20 +31,16 @@ impl Engine {
     /// - [`Error::Unavailable`](crate::Error::Unavailable) for an algorithm of another backend, and
     ///   by kernels for [`StepCost::Entered`];
     /// - [`Error::EmptyImage`](crate::Error::EmptyImage) and
-    ///   [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for rasters without cells or with 2³²
-    ///   or more, [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    ///   [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for rasters without cells or with
+    ///   2³² or more, [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub fn cost_distance<T: Friction>(
         &self,
         surface: &CostSurface<'_, T>,
         sources: &Sources,
         options: &CostDistanceOptions,
     ) -> Result<CostDistance> {
-        if self.device.is_some() && options.step_cost == StepCost::Entered {
-            return Err(Unavailable::Job {
-                job: "cost distances with the step cost `entered`",
-                backend: self.backend(),
-            }
-            .into());
+        if options.step_cost == StepCost::Entered {
+            self.check_on_processor("cost distances with the step cost `entered`")?;
         }
         if self.device.is_some() && options.algorithm.is_some() {
             // The algorithms to choose from are the processor's.
@@ -50,26 +48,16 @@ impl Engine {
         }
         match options.precision {
             Precision::F32 => {
-                let search = Search::<f32>::new(surface, sources, options)?;
-                let costs = match &self.device {
-                    None => {
-                        let algorithm = self.algorithm(options, search.cells())?;
-                        cpu::costs(&search, algorithm, &self.progress())?
-                    }
-                    Some(device) => device.costs_f32(&search, &self.progress())?,
-                };
-                self.finish(&search, costs, options)
+                let search = Search::new(surface, sources, options)?;
+                self.find(&search, options, |device, search, progress| {
+                    device.costs_f32(search, progress)
+                })
             }
             Precision::F64 => {
-                let search = Search::<f64>::new(surface, sources, options)?;
-                let costs = match &self.device {
-                    None => {
-                        let algorithm = self.algorithm(options, search.cells())?;
-                        cpu::costs(&search, algorithm, &self.progress())?
-                    }
-                    Some(device) => device.costs_f64(&search, &self.progress())?,
-                };
-                self.finish(&search, costs, options)
+                let search = Search::new(surface, sources, options)?;
+                self.find(&search, options, |device, search, progress| {
+                    device.costs_f64(search, progress)
+                })
             }
         }
     }
@@ -96,12 +84,20 @@ impl Engine {
         Ok(algorithm)
     }
 
-    fn finish<P: Real>(
+    /// Does the search on the processor, or by `on_device` on the engine's device.
+    fn find<P: Real>(
         &self,
         search: &Search<P>,
-        costs: Vec<P>,
         options: &CostDistanceOptions,
+        on_device: impl FnOnce(&dyn DeviceJobs, &Search<P>, &Progress<'_>) -> Result<Vec<P>>,
     ) -> Result<CostDistance> {
+        let costs = match &self.device {
+            None => {
+                let algorithm = self.algorithm(options, search.cells())?;
+                cpu::costs(search, algorithm, &self.progress())?
+            }
+            Some(device) => on_device(&**device, search, &self.progress())?,
+        };
         let distance = CostDistance::new(search, costs, options)?;
         self.progress().report(1, 1)?;
         Ok(distance)

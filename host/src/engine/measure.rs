@@ -28,17 +28,20 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// - [`Error::InvalidOption`](crate::Error::InvalidOption) for a property that needs intensities, for a spacing that is not
-    ///   positive, and for one at which a property is not defined;
-    /// - [`Error::EmptyImage`](crate::Error::EmptyImage), [`Error::ImageTooLarge`](crate::Error::ImageTooLarge);
-    /// - [`Error::TooMany`](crate::Error::TooMany) for more than 2³² - 1 labels; [`Error::OutOfMemory`](crate::Error::OutOfMemory);
+    /// - [`Error::InvalidOption`](crate::Error::InvalidOption) for a property that needs
+    ///   intensities, for a spacing that is not positive, and for one at which a property is not
+    ///   defined;
+    /// - [`Error::EmptyImage`](crate::Error::EmptyImage),
+    ///   [`Error::ImageTooLarge`](crate::Error::ImageTooLarge);
+    /// - [`Error::TooMany`](crate::Error::TooMany) for more than 2³² - 1 labels;
+    ///   [`Error::OutOfMemory`](crate::Error::OutOfMemory);
     /// - [`Error::Unavailable`](crate::Error::Unavailable) on an engine of a GPU or emulator.
     pub fn measure<'a, L: Label + 'a>(
         &self,
         labels: impl Into<Samples<'a, L>>,
         options: &MeasureOptions,
     ) -> Result<Measures> {
-        self.check_does_values("measures")?;
+        self.check_on_processor("measures")?;
         measure::measure(labels.into(), options, &self.progress())
     }
 
@@ -59,14 +62,15 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// Those of [`measure`](Self::measure); [`Error::InvalidOption`](crate::Error::InvalidOption) if the sizes differ.
+    /// Those of [`measure`](Self::measure); [`Error::InvalidOption`](crate::Error::InvalidOption)
+    /// if the sizes differ.
     pub fn measure_intensities<'a, 'b, L: Label + 'a, I: Intensity + 'b>(
         &self,
         labels: impl Into<Samples<'a, L>>,
         intensities: impl Into<Samples<'b, I>>,
         options: &MeasureOptions,
     ) -> Result<Measures> {
-        self.check_does_values("measures")?;
+        self.check_on_processor("measures")?;
         let (labels, intensities) = (labels.into(), intensities.into());
         measure::measure_intensities(labels, intensities, options, &self.progress())
     }

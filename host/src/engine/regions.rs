@@ -44,15 +44,15 @@ impl Engine {
         options: &ContourOptions,
     ) -> Result<ValueContours<T>> {
         options.validate()?;
-        self.check_does_values("contours of values")?;
+        self.check_on_processor("contours of values")?;
         crate::trace::cpu::values::trace_values(image, options, &self.progress())
     }
 
-    /// Replaces regions of fewer than `size` pixels by their largest neighbours, as GDAL's sieve does:
-    /// the values of the image, row by row, in which such a region has the value of its largest
-    /// neighbour by the sizes in the image; of the largest one of that if it is small too, and so
-    /// on. A region from which this leads to none large enough stays, as do pixels that count for
-    /// no region.
+    /// Returns the image's values, row by row, with each region of fewer than `size` pixels
+    /// replaced, as GDAL's sieve does. It gets the value of its largest neighbour; if that is too
+    /// small as well, of that one's largest neighbour, and so on. Sizes are those before any
+    /// replacement. A region whose chain reaches none that is large enough stays, as do pixels that
+    /// belong to no region.
     ///
     /// ```
     /// use trazar::{Connectivity, Engine, Samples, ValueImage};
@@ -72,7 +72,7 @@ impl Engine {
         size: u64,
         connectivity: Connectivity,
     ) -> Result<Vec<T>> {
-        self.check_does_values("sieved images")?;
+        self.check_on_processor("sieved images")?;
         crate::regions::sieve(image, size, connectivity, &self.progress())
     }
 
@@ -96,8 +96,8 @@ impl Engine {
         }
     }
 
-    /// Refuses jobs on values that no device but the processor does.
-    pub(super) fn check_does_values(&self, job: &'static str) -> Result<()> {
+    /// Refuses jobs that no device but the processor does.
+    pub(super) fn check_on_processor(&self, job: &'static str) -> Result<()> {
         match &self.device {
             None => Ok(()),
             Some(device) => Err(Unavailable::Job {

@@ -31,7 +31,8 @@ impl<G: Gpu> Memory for OnGpu<G> {
     }
 }
 
-/// Names the buffer if there was no memory for it. An earlier kernel's failure is that kernel's.
+/// Names the buffer only if memory ran out. Other errors, such as the failure of an earlier kernel,
+/// are passed on as they are.
 impl From<AllocError<Self>> for Error {
     fn from(error: AllocError<Self>) -> Self {
         if error.source.is_out_of_memory() {

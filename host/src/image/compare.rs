@@ -5,8 +5,7 @@ use super::{ValueImage, WORD_BITS, samples::gather};
 use crate::error::Result;
 use crate::memory::{reserve, zeroed_vec};
 
-/// One bit per pair of values, set if they are equal. `words` has room for more bits, which become
-/// 0.
+/// One bit per pair of values, set if they are equal. Surplus bits of `words` become 0.
 #[inline(always)]
 pub(crate) fn equal_words<T: Copy + PartialEq>(a: &[T], b: &[T], words: &mut [u64]) {
     let ([a, a_rest], [b, b_rest]) = (split(a), split(b));
@@ -56,8 +55,8 @@ pub(crate) struct ValueRow<'a, T> {
     /// The values: the image's own, or a copy if they are not adjacent there.
     own: Option<&'a [T]>,
     copy: Vec<T>,
-    /// The pixels that count. As in all rows of words here, at least one bit past the width ends
-    /// the row; bits past the width are 0.
+    /// The pixels that count. At least one spare bit follows the width; spare bits are 0, as in all
+    /// rows of this module.
     pub(crate) here: Vec<u64>,
     /// The pixels that count whose neighbours to the E do too and have the same value.
     pub(crate) east: Vec<u64>,
@@ -152,9 +151,8 @@ impl<'a, T: PixelValue> ValueRow<'a, T> {
     /// - the pixels that equal their neighbours to the SE,
     /// - the pixels whose neighbours to the E and to the S are equal.
     ///
-    /// Of the four pixels around a corner, two that lie diagonally are equal to each other if a
-    /// third equals both. They differ if a third equals one of them only. So values are compared
-    /// only at corners where no two pixels side by side are equal, which are rare.
+    /// If any two pixels side by side at a corner are equal, the equality of its diagonals follows
+    /// from that of its sides. So values are compared only where no two are, which is rare.
     #[inline(always)]
     pub(crate) fn diagonals(&self, below: &Self, south: &[u64], i: usize) -> [u64; 2] {
         let next = |words: &[u64]| {

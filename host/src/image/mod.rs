@@ -372,6 +372,18 @@ pub(crate) fn check_count(
     })
 }
 
+/// Checks the size of a mask of an image; both are width and height.
+fn check_mask(mask: [u32; 2], image: [u32; 2]) -> Result<()> {
+    if mask == image {
+        return Ok(());
+    }
+    let why = format!(
+        "a mask of {} × {} pixels does not fit an image of {} × {}: they must have the same size",
+        mask[0], mask[1], image[0], image[1]
+    );
+    Err(Error::option("mask", OptionProblem::Conflict, why))
+}
+
 /// A type of pixel values that can be thresholded.
 pub trait Sample: Copy + PartialOrd + sealed::Sealed {
     /// Whether the type has values that are not a number (NaN).
@@ -389,6 +401,7 @@ macro_rules! samples {
         impl sealed::Sealed for $type {}
         impl Sample for $type {
             const MAY_BE_NAN: bool = $may_be_nan;
+            #[inline]
             fn is_nan(self) -> bool {
                 $is_nan(self)
             }

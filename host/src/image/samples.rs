@@ -153,8 +153,8 @@ impl<'a, T> Samples<'a, T> {
         }
     }
 
-    /// The values from the first pixel's on, and the number of values from the start of a row to the
-    /// start of the next, if the values of each row are adjacent.
+    /// The values from the first pixel's on, and the number of values from the start of a row to
+    /// the start of the next, if the values of each row are adjacent.
     pub(crate) fn adjacent_rows(&self) -> Option<(&'a [T], usize)> {
         match &self.layout {
             Layout::Strided {

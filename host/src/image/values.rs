@@ -1,29 +1,21 @@
 //! [`ValueImage`]: values of pixels in the caller's memory, compared in place.
 
-use super::{BinaryImage, Samples, check_size};
-use crate::error::{Error, OptionProblem, Result};
+use super::{BinaryImage, Sample, Samples, check_mask, check_size};
+use crate::error::Result;
 use crate::memory::push;
 
 /// A type of values whose pixels form regions: `u8`, `u16`, `u32`, `i16`, `i32`, `i64` or `f32`.
 ///
 /// Values are equal as numbers: `-0.0` equals `0.0`. NaN is no data: a pixel with it belongs to no
 /// region.
-pub trait PixelValue: Copy + PartialEq + PartialOrd + Send + Sync + std::fmt::Debug + Key {}
+pub trait PixelValue: Sample + Send + Sync + std::fmt::Debug + Key {}
 
 /// What the library needs to know of a [`PixelValue`]; outside, the trait cannot be implemented.
 mod sealed {
     /// An integer for each value, in the order of the values.
     pub trait Key: crate::image::gpu::DeviceValue {
-        /// Whether the type has values that are not a number (NaN).
-        const MAY_BE_NAN: bool;
-
         /// The same for equal values, and only for these; unspecified for NaN.
         fn key(self) -> u64;
-
-        /// Whether this value is not a number.
-        fn is_nan(self) -> bool {
-            false
-        }
     }
 }
 
@@ -32,8 +24,6 @@ pub(crate) use sealed::Key;
 macro_rules! pixel_values {
     ($($type:ty => $key:expr;)*) => {$(
         impl Key for $type {
-            const MAY_BE_NAN: bool = false;
-
             #[inline(always)]
             fn key(self) -> u64 {
                 $key(self)
@@ -53,31 +43,21 @@ pixel_values! {
     i16 => |value| i64::from(value).cast_unsigned() ^ SIGN;
     i32 => |value| i64::from(value).cast_unsigned() ^ SIGN;
     i64 => |value: i64| value.cast_unsigned() ^ SIGN;
+    f32 => float_key;
 }
 
-impl Key for f32 {
-    const MAY_BE_NAN: bool = true;
-
-    #[inline(always)]
-    fn key(self) -> u64 {
-        // The bits of positive numbers are in their order, and those of negative ones in the
-        // reverse order. The sum makes -0.0 the positive zero.
-        let bits = (self + 0.0).to_bits();
-        let ordered = if bits >> 31 == 0 {
-            bits | 1 << 31
-        } else {
-            !bits
-        };
-        ordered.into()
-    }
-
-    #[inline(always)]
-    fn is_nan(self) -> bool {
-        self.is_nan()
-    }
+#[inline(always)]
+fn float_key(value: f32) -> u64 {
+    // The bits of positive numbers are in their order, and those of negative ones in the reverse
+    // order. The sum makes -0.0 the positive zero.
+    let bits = (value + 0.0).to_bits();
+    let ordered = if bits >> 31 == 0 {
+        bits | 1 << 31
+    } else {
+        !bits
+    };
+    ordered.into()
 }
-
-impl PixelValue for f32 {}
 
 /// An image of values over the caller's memory, and which of its pixels count.
 ///
@@ -135,20 +115,7 @@ impl<'a, T: PixelValue> ValueImage<'a, T> {
     /// # Errors
     /// [`Error::InvalidOption`] if the mask's size is not the image's.
     pub fn mask(mut self, mask: &'a BinaryImage) -> Result<Self> {
-        if (mask.width(), mask.height()) != (self.width(), self.height()) {
-            return Err(Error::option(
-                "mask",
-                OptionProblem::Conflict,
-                format!(
-                    "a mask of {} × {} pixels does not fit an image of {} × {}: they must have the \
-                     same size",
-                    mask.width(),
-                    mask.height(),
-                    self.width(),
-                    self.height()
-                ),
-            ));
-        }
+        check_mask([mask.width(), mask.height()], [self.width(), self.height()])?;
         self.mask = Some(mask);
         Ok(self)
     }

@@ -36,7 +36,7 @@ impl Filler {
         self.above.clear();
         let mut next_row = None;
         for runs in spans.chunk_by(|a, b| a.row == b.row) {
-            // What touches a row without the object is outside.
+            // Gaps next to a row without pixels of the object are outside.
             let is_below_empty = next_row != Some(runs[0].row);
             if is_below_empty {
                 self.open_above();

@@ -20,8 +20,8 @@ pub(super) struct Hull {
 
 const WHAT: &str = "a convex hull";
 
-/// The column, rounded down, and what is left of the division, at `down` half rows below the start
-/// of an edge from `x0` on that goes `rise` half columns in `steps` half rows.
+/// Where an edge is `down` half rows below its start: the column, rounded down, and the remainder
+/// of the division. The edge starts at `x0` and moves `rise` half columns in `steps` half rows.
 #[inline(always)]
 fn start(x0: i64, steps: i64, rise: i64, down: i64) -> (i64, i64) {
     const NARROW: i64 = 1 << 30;

@@ -40,12 +40,12 @@ pub use table::{Column, Measures, Values};
 
 use crate::error::{Error, OptionProblem, Result};
 use crate::image::{Samples, check_size};
-use crate::memory::{collect, par_collect, reserve, with_room, zeroed_vec};
+use crate::memory::{collect, filled_vec, par_collect, with_room, zeroed_vec};
 use crate::options::setters;
 use crate::progress::Progress;
 use fill::Filler;
 use hull::Hull;
-use intensities::{IntensityImage, Kind};
+use intensities::IntensityImage;
 use labels::LabelImage;
 use object::{Object, Shape};
 use slots::Slots;
@@ -163,13 +163,7 @@ fn measure_images(
     let sums = sum_up_all(work, rows, progress)?;
     let order = order_of(&sums)?;
     let shapes = shapes_of(&sums, options)?;
-    let kind = intensities.map_or(
-        Kind {
-            has_squares: false,
-            is_whole: false,
-        },
-        IntensityImage::kind,
-    );
+    let kind = intensities.map(IntensityImage::kind).unwrap_or_default();
     let object = |slot: u32| Object {
         sums: &sums,
         slot: slot as usize,
@@ -325,9 +319,7 @@ fn shapes_of(sums: &Sums, options: &MeasureOptions) -> Result<Vec<Shape>> {
         Ok(shape)
     };
     let count = sums.bases.len();
-    let mut shapes: Vec<Shape> = Vec::new();
-    reserve(&mut shapes, count, "the shapes of labels")?;
-    shapes.resize(count, Shape::default());
+    let mut shapes = filled_vec(Shape::default(), count, "the shapes of labels")?;
     /// Labels that a thread takes at a time.
     const SHARE: usize = 256;
     if count <= SHARE {
@@ -367,8 +359,7 @@ fn by_label(sums: &Sums) -> Result<(Vec<Span>, Vec<usize>)> {
         start: 0,
         end: 0,
     };
-    let mut spans = with_room(sums.spans.len(), WHAT)?;
-    spans.resize(sums.spans.len(), nothing);
+    let mut spans = filled_vec(nothing, sums.spans.len(), WHAT)?;
     for span in &sums.spans {
         let place = &mut next[span.slot as usize];
         spans[*place] = *span;

@@ -53,7 +53,7 @@ impl Object<'_> {
 
     fn area_bbox(&self) -> f64 {
         let base = self.base();
-        (base.height() * base.width()) as f64 * (self.spacing[0] * self.spacing[1])
+        self.of_pixels(base.height() * base.width())
     }
 
     /// The column of a label's origin within its box. The row is the box's first.

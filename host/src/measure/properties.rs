@@ -43,7 +43,8 @@ pub enum Property {
     AxisMinorLength,
     /// The eccentricity of that ellipse: 0 for a circle, 1 for a line.
     Eccentricity,
-    /// The angle from the rows' axis to the ellipse's longer axis, from -π/2 to π/2, counter-clockwise.
+    /// The angle from the rows' axis to the ellipse's longer axis, from -π/2 to π/2,
+    /// counter-clockwise.
     Orientation,
     /// The diameter of the circle of the same area.
     EquivalentDiameterArea,
@@ -59,12 +60,12 @@ pub enum Property {
     EulerNumber4,
     /// The area of the pixels in the convex hull of the middles of the pixels' sides.
     AreaConvex,
-    /// The area divided by that.
+    /// The area divided by the area of the convex hull.
     Solidity,
     /// The longest distance between two points of the outline of the pixels in the convex hull.
     FeretDiameterMax,
-    /// The area with holes filled: sets of other pixels, connected at sides and corners, from which
-    /// no path leads out of the box.
+    /// The area with holes filled. A hole is a set of other pixels, connected at sides and corners,
+    /// from which no path leads out of the box.
     AreaFilled,
     /// The least intensity.
     IntensityMin,

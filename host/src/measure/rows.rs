@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::image::Samples;
-use crate::memory::reserve;
+use crate::memory::filled_vec;
 
 /// Rows that are copied together: values of a column may be adjacent.
 const ROWS: usize = 16;
@@ -41,8 +41,8 @@ impl<'a, T: Copy> Rows<'a, T> {
         let width = samples.width();
         let mut copied = Vec::new();
         if samples.row(first).is_none() {
-            reserve(&mut copied, width * (end - first), "rows of values")?;
-            copied.resize(width * (end - first), samples.get(0, first));
+            let len = width * (end - first);
+            copied = filled_vec(samples.get(0, first), len, "rows of values")?;
             for (top, rows) in (first..end)
                 .step_by(ROWS)
                 .zip(copied.chunks_mut(width * ROWS))

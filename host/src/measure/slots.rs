@@ -34,7 +34,7 @@ impl Slots {
         }
     }
 
-    /// Forgets all labels. `all` is to be empty at the next call of [`get`](Self::get).
+    /// Forgets all labels. The caller must empty `all` before the next call of [`get`](Self::get).
     pub(super) fn clear(&mut self) {
         self.map.clear();
     }

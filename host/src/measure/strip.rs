@@ -12,7 +12,7 @@ use super::slots::{Slots, room};
 use super::sums::{Base, Brightness, Outline, Pairs, Powers, Second, Span, power_sums};
 use crate::error::{Error, Result};
 use crate::image::WORD_BITS;
-use crate::memory::{push, zeroed_vec};
+use crate::memory::{push, with_room, zeroed_vec};
 
 /// Which sums the properties need.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -43,6 +43,24 @@ pub(super) struct Sums {
 }
 
 impl Sums {
+    /// The slot of a label; a new one at its first run.
+    #[inline(always)]
+    fn slot_of(
+        &mut self,
+        slots: &mut Slots,
+        label: i64,
+        row: u32,
+        column: u32,
+        needs: Needs,
+    ) -> Result<u32> {
+        if let Some(slot) = slots.get(label, &self.bases) {
+            return Ok(slot);
+        }
+        let slot = self.add_label(label, row, column, needs)?;
+        slots.set(label, slot)?;
+        Ok(slot)
+    }
+
     /// A new slot.
     fn add_label(&mut self, label: i64, row: u32, column: u32, needs: Needs) -> Result<u32> {
         fn add<T: Default>(array: &mut Vec<T>, needed: bool) -> Result<()> {
@@ -70,17 +88,9 @@ impl Sums {
     /// Adds the sums of a strip below all rows so far. Each label's sums are joined in the order of
     /// the strips.
     pub(super) fn join(&mut self, below: &Self, slots: &mut Slots, needs: Needs) -> Result<()> {
-        let mut places = Vec::new();
-        crate::memory::reserve(&mut places, below.bases.len(), "the places of labels")?;
+        let mut places = with_room(below.bases.len(), "the places of labels")?;
         for (from, base) in below.bases.iter().enumerate() {
-            let slot = match slots.get(base.label, &self.bases) {
-                Some(slot) => slot,
-                None => {
-                    let slot = self.add_label(base.label, base.row, base.column, needs)?;
-                    slots.set(base.label, slot)?;
-                    slot
-                }
-            };
+            let slot = self.slot_of(slots, base.label, base.row, base.column, needs)?;
             places.push(slot);
             let to = slot as usize;
             let mine = &mut self.bases[to];
@@ -234,14 +244,8 @@ impl Strip<'_> {
     /// Finds the slots of the runs, and counts their pixels.
     fn place(&mut self, y: u32) -> Result<()> {
         for run in &mut self.runs {
-            let slot = match self.slots.get(run.label, &self.sums.bases) {
-                Some(slot) => slot,
-                None => {
-                    let slot = self.sums.add_label(run.label, y, run.start, self.needs)?;
-                    self.slots.set(run.label, slot)?;
-                    slot
-                }
-            };
+            let (slots, needs) = (&mut *self.slots, self.needs);
+            let slot = self.sums.slot_of(slots, run.label, y, run.start, needs)?;
             run.slot = slot;
             let base = &mut self.sums.bases[slot as usize];
             base.area += u64::from(run.end - run.start);

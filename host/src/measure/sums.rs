@@ -4,6 +4,7 @@
 //! small, so that nothing is lost where an object lies far from the image's corner.
 
 use std::f64::consts::{FRAC_PI_4, SQRT_2};
+use std::ops::{Add, Div, Mul, Sub};
 
 use super::slots::Labelled;
 
@@ -74,27 +75,19 @@ impl Second {
     #[inline(always)]
     pub(super) fn add_run(&mut self, row: i64, first: i64, len: u64, is_narrow: bool) {
         let n = len as i64;
-        if is_narrow {
-            // Sums of 0, 1, ... and of their squares.
-            let t1 = n * (n - 1) / 2;
-            let t2 = t1 * (2 * n - 1) / 3;
-            let c = n * first + t1;
-            self.r += i128::from(n * row);
-            self.c += i128::from(c);
-            self.rr += i128::from(row) * i128::from(n * row);
-            self.rc += i128::from(row) * i128::from(c);
-            self.cc += i128::from(first * (n * first + 2 * t1) + t2);
-            return;
-        }
-        let (n, row, first) = (i128::from(n), i128::from(row), i128::from(first));
-        let t1 = n * (n - 1) / 2;
-        let t2 = t1 * (2 * n - 1) / 3;
-        let c = n * first + t1;
-        self.r += n * row;
+        let [r, c, cc] = if is_narrow {
+            let (c, cc) = sums_and_squares(n, first);
+            [n * row, c, cc].map(i128::from)
+        } else {
+            let (c, cc) = sums_and_squares(i128::from(n), i128::from(first));
+            [i128::from(n) * i128::from(row), c, cc]
+        };
+        let row = i128::from(row);
+        self.r += r;
         self.c += c;
-        self.rr += row * n * row;
+        self.rr += row * r;
         self.rc += row * c;
-        self.cc += first * (n * first + 2 * t1) + t2;
+        self.cc += cc;
     }
 
     /// The sums of `area` pixels whose coordinates are larger by `dr` and `dc`.
@@ -182,21 +175,47 @@ pub(super) fn power_sums(first: i64, len: u64) -> [f64; 4] {
     /// Below this, all sums fit 63 bits: n · max³ ≤ 2⁶⁰.
     const NARROW: i64 = 1 << 15;
     if n < NARROW && first.abs() < NARROW - n {
-        let t1 = n * (n - 1) / 2;
-        let t2 = t1 * (2 * n - 1) / 3;
-        let s1 = n * first + t1;
-        let s2 = first * (n * first + 2 * t1) + t2;
-        let s3 = first * (first * (n * first + 3 * t1) + 3 * t2) + t1 * t1;
+        let (s1, s2) = sums_and_squares(n, first);
+        let s3 = cubes(n, first);
         return [n as f64, s1 as f64, s2 as f64, s3 as f64];
     }
     // Sides are below 2³¹: the sums of third powers are below 2¹²⁶.
     let (n, first) = (i128::from(n), i128::from(first));
-    let t1 = n * (n - 1) / 2;
-    let t2 = t1 * (2 * n - 1) / 3;
-    let s1 = n * first + t1;
-    let s2 = first * (n * first + 2 * t1) + t2;
-    let s3 = first * (first * (n * first + 3 * t1) + 3 * t2) + t1 * t1;
+    let (s1, s2) = sums_and_squares(n, first);
+    let s3 = cubes(n, first);
     [n as f64, s1 as f64, s2 as f64, s3 as f64]
+}
+
+/// Integers in which sums are computed: `i64` where they fit, else `i128`.
+trait Whole:
+    Copy + From<i32> + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
+{
+}
+
+impl Whole for i64 {}
+impl Whole for i128 {}
+
+/// The sums of the numbers from 0 to `n - 1`, and of their squares.
+#[inline(always)]
+fn from_zero<N: Whole>(n: N) -> (N, N) {
+    let [one, two, three] = [1, 2, 3].map(N::from);
+    let sum = n * (n - one) / two;
+    (sum, sum * (two * n - one) / three)
+}
+
+/// The sums of the `n` numbers from `first` on, and of their squares.
+#[inline(always)]
+fn sums_and_squares<N: Whole>(n: N, first: N) -> (N, N) {
+    let (t1, t2) = from_zero(n);
+    (n * first + t1, first * (n * first + N::from(2) * t1) + t2)
+}
+
+/// The sum of the third powers of the `n` numbers from `first` on.
+#[inline(always)]
+fn cubes<N: Whole>(n: N, first: N) -> N {
+    let (t1, t2) = from_zero(n);
+    let three = N::from(3);
+    first * (first * (n * first + three * t1) + three * t2) + t1 * t1
 }
 
 /// Counts of a label's runs, and of its pairs and squares of neighbouring pixels: all that its
@@ -225,7 +244,8 @@ impl Pairs {
         self.diagonals += other.diagonals;
     }
 
-    /// Pixels less pairs plus squares: the Euler number where pixels are connected at their 4 sides.
+    /// Pixels less pairs plus squares: the Euler number where pixels are connected at their 4
+    /// sides.
     pub(super) fn euler_4(&self) -> i64 {
         // A row of k pixels has k - 1 pairs, so pixels less pairs along the rows are the runs.
         self.runs as i64 - self.below as i64 + self.squares as i64

@@ -1,6 +1,6 @@
 //! Small regions replaced by their largest neighbours.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::image::{PixelValue, ValueImage};
 use crate::label::Connectivity;
 use crate::memory::{filled_vec, reserve, zeroed_vec};
@@ -123,10 +123,8 @@ fn follow_chains(sizes: &[u64], size: u64, into: &mut [u32]) -> Result<()> {
         if sizes[region] >= size {
             continue;
         }
-        let number = u32::try_from(region).map_err(|_| Error::TooMany {
-            what: "regions",
-            limit: u32::MAX.into(),
-        })?;
+        // Regions have numbers of 32 bits.
+        let number = region as u32;
         let mut end = number;
         let found = loop {
             end = into[end as usize];

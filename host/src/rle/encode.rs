@@ -13,7 +13,8 @@ impl Rle {
     /// Encodes a mask.
     ///
     /// # Errors
-    /// [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for 2³² pixels and more; [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    /// [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for 2³² pixels and more;
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub fn from_image(image: &BinaryImage) -> Result<Self> {
         let (width, height) = (image.width(), image.height());
         let mask_pixels = pixels(height, width)? as u32;
@@ -49,8 +50,8 @@ impl Rle {
         Self::finished(height, width, counts, mask_pixels)
     }
 
-    /// Encodes the mask whose columns are the rows of `turned`: for arrays that are stored column by
-    /// column.
+    /// Encodes the mask whose columns are the rows of `turned`: for arrays that are stored column
+    /// by column.
     ///
     /// # Errors
     /// Those of [`from_image`](Self::from_image).
@@ -133,8 +134,10 @@ fn turn(block: &mut [u64; WORD_BITS]) {
 /// ```
 ///
 /// # Errors
-/// [`Error::EmptyImage`](crate::Error::EmptyImage); [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for 2³² pixels and more; [`Error::TooMany`](crate::Error::TooMany) for
-/// more than 2³² - 1 labels; [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+/// [`Error::EmptyImage`](crate::Error::EmptyImage);
+/// [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for 2³² pixels and more;
+/// [`Error::TooMany`](crate::Error::TooMany) for more than 2³² - 1 labels;
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
 pub fn encode_labels<'a, L: Label + 'a>(
     labels: impl Into<Samples<'a, L>>,
 ) -> Result<Vec<(i64, Rle)>> {

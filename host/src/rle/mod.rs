@@ -157,7 +157,7 @@ impl Rle {
     }
 }
 
-/// The number of pixels, of which the counts have 32 bits.
+/// The number of pixels, which must fit the 32 bits of a count.
 fn pixels(height: u32, width: u32) -> Result<u64> {
     let pixels = u64::from(height) * u64::from(width);
     if pixels > u32::MAX.into() {

@@ -20,9 +20,8 @@ pub enum Merge {
 /// use trazar::BinaryImage;
 /// use trazar::rle::{Merge, Rle, merge};
 ///
-/// let masks = ["##.", ".##"].map(|art| BinaryImage::from_art(art).and_then(|m| Rle::from_image(&m)));
-/// let [a, b] = masks;
-/// let masks = [a?, b?];
+/// let mask = |art| BinaryImage::from_art(art).and_then(|image| Rle::from_image(&image));
+/// let masks = [mask("##.")?, mask(".##")?];
 /// assert_eq!(merge(&masks, Merge::Intersection)?.counts(), [1, 1, 1]);
 /// assert_eq!(merge(&masks, Merge::Union)?.counts(), [0, 3]);
 /// # Ok::<(), trazar::Error>(())
@@ -122,11 +121,11 @@ impl Rle {
 }
 
 /// The [overlap](Rle::iou) of each mask of `found` with each mask of `truth`, of which `is_crowd`
-/// says which are crowds: those of the first of `truth` first.
+/// says which are crowds. The overlaps with the first mask of `truth` come first.
 ///
 /// # Errors
-/// [`Error::InvalidOption`](crate::Error::InvalidOption) unless `is_crowd` has one value for each of
-/// `truth`; [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+/// [`Error::InvalidOption`](crate::Error::InvalidOption) unless `is_crowd` has one value for each
+/// of `truth`; [`Error::OutOfMemory`](crate::Error::OutOfMemory).
 pub fn iou_of_all(found: &[Rle], truth: &[Rle], is_crowd: &[bool]) -> Result<Vec<Option<f64>>> {
     if truth.len() != is_crowd.len() {
         return Err(Error::option(
@@ -173,8 +172,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The pixels to the next end of a run, whether those after it are foreground, and whether
-    /// there are none. Runs without pixels are taken one by one, as other runs.
+    /// The number of pixels to the next end of a run, whether the pixels after it are foreground in
+    /// each mask, and whether none follow. Runs without pixels are taken one by one, as other runs.
     fn step(&mut self) -> (u32, [bool; 2], bool) {
         let length = self.left[0].min(self.left[1]);
         self.rest -= u64::from(length);

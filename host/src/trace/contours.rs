@@ -15,6 +15,16 @@ pub enum BorderKind {
     Hole = 1,
 }
 
+impl BorderKind {
+    /// The kind of a code: 0 is [`Outer`](Self::Outer), all else [`Hole`](Self::Hole).
+    pub(super) fn of_code(code: u8) -> Self {
+        match code {
+            0 => Self::Outer,
+            _ => Self::Hole,
+        }
+    }
+}
+
 /// A contour's neighbours in the hierarchy, by index into its [`Contours`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -103,10 +103,7 @@ impl Contours {
         offsets.extend(ends.iter().map(|&end| end as usize));
         let mut kinds = Vec::new();
         reserve(&mut kinds, holes.len(), "the contours")?;
-        kinds.extend(holes.iter().map(|&hole| match hole {
-            0 => BorderKind::Outer,
-            _ => BorderKind::Hole,
-        }));
+        kinds.extend(holes.iter().map(|&hole| BorderKind::of_code(hole)));
         Ok(Self {
             width,
             height,

@@ -16,7 +16,7 @@ pub(super) fn costs<P: Real>(search: &Search<P>, progress: &Progress<'_>) -> Res
     let mut queue = Queue::new(bucket_width(search))?;
     for start in &search.starts {
         let cost = &mut costs[start.place as usize];
-        if start.cost < *cost && start.cost <= search.max_cost {
+        if start.cost < *cost {
             *cost = start.cost;
             queue.push(start.cost, start.place);
         }

@@ -19,7 +19,7 @@ pub(super) fn costs<P: Real>(search: &Search<P>, progress: &Progress<'_>) -> Res
     let mut heap = BinaryHeap::new();
     for start in &search.starts {
         let cost = &mut costs[start.place as usize];
-        if start.cost < *cost && start.cost <= search.max_cost {
+        if start.cost < *cost {
             *cost = start.cost;
             push_to_heap(
                 &mut heap,

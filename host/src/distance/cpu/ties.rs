@@ -28,8 +28,8 @@ impl<'a, P: Real> Solved<'a, P> {
         place.wrapping_add_signed(self.search.jump(step.offset))
     }
 
-    /// Whether the step from `place` to the neighbour at `next` is tight in the direction from
-    /// `next` to `place`, or, with `forward`, from `place` to `next`.
+    /// Whether the step between `place` and its neighbour `next` is tight: from `next` to `place`,
+    /// or from `place` to `next` if `forward`.
     #[inline(always)]
     fn is_tight(&self, place: usize, next: usize, step: &Step<P>, forward: bool) -> bool {
         let friction = &self.search.friction;

@@ -10,7 +10,7 @@
 //! No thread writes what another one reads, and the order of work does not change the costs
 //! ([the module](crate::distance) says why).
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use rayon::prelude::*;
 
@@ -21,6 +21,7 @@ use crate::distance::steps::Step;
 use crate::error::Result;
 use crate::memory::{advise_large_pages, filled_vec, push, with_room};
 use crate::progress::Progress;
+use crate::threads::lock;
 
 /// The side of a tile, in cells.
 const SIDE: usize = 64;
@@ -96,10 +97,6 @@ struct Outcome<P> {
     least: P,
     /// By neighbour: the least cost sent.
     sent: [P; 9],
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn less<P: Real>(a: P, b: P) -> P {
@@ -383,9 +380,6 @@ impl<P: Real> Phases<P> {
         };
         let search = tiles.search;
         for start in &search.starts {
-            if start.cost > search.max_cost {
-                continue;
-            }
             let (x, y) = search.cell(start.place as usize);
             let tile = y / SIDE * tiles.columns + x / SIDE;
             let cell = tiles.local(x % SIDE, y % SIDE) as u16;

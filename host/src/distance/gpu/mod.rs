@@ -16,7 +16,8 @@ pub(crate) use tiles::{DeviceReal, DeviceSearch};
 ///
 /// # Errors
 /// `Error::Cuda`, [`Error::Emulator`](crate::Error::Emulator),
-/// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Cancelled`](crate::Error::Cancelled).
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+/// [`Error::Cancelled`](crate::Error::Cancelled).
 pub(crate) fn costs<P: Real + DeviceReal, G: Gpu>(
     gpu: &G,
     search: &Search<P>,

@@ -103,10 +103,8 @@ impl<P: Real + DeviceReal, G: Gpu> DeviceSearch<P, G> {
         let blocks = blocks.clamp(1, raster.tiles());
         let (mut start_places, mut start_costs) = (Vec::new(), Vec::new());
         for start in &search.starts {
-            if start.cost <= search.max_cost {
-                push(&mut start_places, start.place, "the sources")?;
-                push(&mut start_costs, start.cost.to_bits(), "the sources")?;
-            }
+            push(&mut start_places, start.place, "the sources")?;
+            push(&mut start_costs, start.cost.to_bits(), "the sources")?;
         }
         let memory = OnGpu(gpu.clone());
         let mut queue = TileQueueBuffers::alloc(&memory, &raster.queue_sizes(blocks))?;

@@ -191,7 +191,7 @@ pub fn write_contours_gds(
             continue;
         }
         let rings = component.rings(contours, outer)?;
-        stream.polygon(rings, options.layer)?;
+        stream.polygon(&rings, options.layer)?;
     }
     stream.finish()
 }
@@ -270,14 +270,14 @@ impl<'a, W: Write> Stream<'a, W> {
     }
 
     /// Writes an outer ring with its holes, divided if it is too long.
-    pub(in crate::formats) fn polygon(&mut self, rings: Vec<&[IVec2]>, layer: u16) -> Result<()> {
+    pub(in crate::formats) fn polygon(&mut self, rings: &[&[IVec2]], layer: u16) -> Result<()> {
         let limit = usize::from(self.options.max_vertices);
-        if let [ring] = rings[..]
+        if let [ring] = *rings
             && ring.len() <= limit
         {
             return self.boundary(ring, layer);
         }
-        for piece in Pieces::new(rings, limit)? {
+        for piece in Pieces::new(rings.iter().copied(), limit)? {
             self.boundary(&piece?, layer)?;
         }
         Ok(())

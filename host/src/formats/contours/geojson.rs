@@ -38,8 +38,8 @@ pub fn write_contours_geojson(contours: &impl ContourSource, out: impl Write) ->
 /// Writes a GeoJSON feature collection in the coordinates of a georeference, whose transform maps
 /// pixels to them. Without a transform, coordinates are pixels.
 ///
-/// All else is as in [`write_contours_geojson`]: rings are counter-clockwise, or clockwise for holes, with
-/// the second coordinate pointing up; areas are in pixels. With
+/// All else is as in [`write_contours_geojson`]: rings are counter-clockwise, or clockwise for
+/// holes, with the second coordinate pointing up; areas are in pixels. With
 /// [`Geometry::Centers`](crate::Geometry::Centers), a point is the center of its pixel.
 ///
 /// RFC 7946 knows longitudes and latitudes of WGS 84 (EPSG:4326) only. Coordinates of another CRS

@@ -13,7 +13,7 @@ use crate::formats::text::Text;
 ///
 /// Coordinates are those of the raster's transform; without one, x is the column plus a half, to
 /// the right, and y the row plus a half, down. With a code of the EPSG registry, the collection
-/// names it as `crs`, as GDAL does for coordinates other than RFC 7946's.
+/// names it as `crs`.
 ///
 /// # Errors
 /// [`Error::Write`](crate::Error::Write).
@@ -26,7 +26,7 @@ pub fn write_paths_geojson(
     let mut text = Text::new(out)?;
     text.put("{\"type\":\"FeatureCollection\",");
     if let Some(code) = epsg {
-        text.put(&format!(
+        text.display(format_args!(
             "\"crs\":{{\"type\":\"name\",\"properties\":{{\"name\":\"urn:ogc:def:crs:EPSG::{code}\"\
              }}}},"
         ));
@@ -34,7 +34,7 @@ pub fn write_paths_geojson(
     text.put("\"features\":[");
     for (i, path) in paths.iter().enumerate() {
         text.put(if i == 0 { "\n" } else { ",\n" });
-        text.put(&format!(
+        text.display(format_args!(
             "{{\"type\":\"Feature\",\"properties\":{{\"cost\":{}}},\"geometry\":{{\"type\":",
             path.cost()
         ));
@@ -47,7 +47,7 @@ pub fn write_paths_geojson(
         for (i, &(x, y)) in path.cells().iter().enumerate() {
             let (x, y) = cells.centre(x, y);
             text.put(if i == 0 { "" } else { "," });
-            text.put(&format!("[{x},{y}]"));
+            text.display(format_args!("[{x},{y}]"));
             text.write_full()?;
         }
         text.put(if is_line { "]}}" } else { "}}" });

@@ -56,30 +56,12 @@ impl<'a> Values<'a> {
 
     /// Refuses a size that is not that of the values.
     fn check(self, width: u32, height: u32) -> crate::Result<()> {
-        let needed = width as usize * height as usize;
-        if self.len() == needed {
-            return Ok(());
-        }
-        Err(crate::Error::LengthMismatch {
-            needed,
-            given: self.len(),
-        })
+        crate::error::check_len(width as usize * height as usize, self.len())
     }
 
     /// Writes the bytes, lowest first.
     fn write(self, out: &mut dyn std::io::Write) -> crate::Result<()> {
-        if cfg!(target_endian = "little") {
-            out.write_all(self.bytes())?;
-            return Ok(());
-        }
-        let mut out = std::io::BufWriter::with_capacity(1 << 16, out);
-        for value in self.bytes().chunks_exact(self.size()) {
-            let mut bytes = [0; 8];
-            bytes[..value.len()].copy_from_slice(value);
-            bytes[..value.len()].reverse();
-            std::io::Write::write_all(&mut out, &bytes[..value.len()])?;
-        }
-        Ok(std::io::Write::flush(&mut out)?)
+        crate::formats::npy::write_lowest_first(self.bytes(), self.size(), out)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::distance::{Source, Sources};
-use crate::error::{Error, ReadProblem, Result};
+use crate::error::{Error, ReadProblem, Result, check_len};
 use crate::formats::image::{Affine, RasterValues};
 use crate::formats::source::Source as File;
 use crate::memory::push;
@@ -25,17 +25,6 @@ impl CellOf {
         let (x, y) = (f64::from(x) + 0.5, f64::from(y) + 0.5);
         self.transform
             .map_or((x, y), |transform| transform.apply(x, y))
-    }
-
-    /// The column and row of the cell with these coordinates, which may be outside the raster.
-    fn cell(&self, transform: &Affine, x: f64, y: f64) -> (f64, f64) {
-        let [a, b, c, d, e, f] = transform.coefficients();
-        let (x, y) = (x - c, y - f);
-        let area = a * e - b * d;
-        (
-            ((e * x - b * y) / area).floor(),
-            ((a * y - d * x) / area).floor(),
-        )
     }
 }
 
@@ -164,7 +153,10 @@ fn read(
         let [x, y] = values;
         let (x, y) = (x.map_err(refused)?, y.map_err(refused)?);
         let (column, row) = match by_coordinates {
-            Some(transform) => cells.cell(transform, x, y),
+            Some(transform) => {
+                let (x, y) = transform.unapply(x, y);
+                (x.floor(), y.floor())
+            }
             None if x.fract() == 0.0 && y.fract() == 0.0 => (x, y),
             None => {
                 return Err(refused(format!(
@@ -203,13 +195,7 @@ pub fn sources_of_raster(
     width: u32,
     height: u32,
 ) -> Result<Sources> {
-    let needed = width as usize * height as usize;
-    if values.len() != needed {
-        return Err(Error::LengthMismatch {
-            needed,
-            given: values.len(),
-        });
-    }
+    check_len(width as usize * height as usize, values.len())?;
     let mut sources = Sources::default();
     let mut take = |index: usize, value: f64| -> Result<()> {
         if value == 0.0 || value.is_nan() || Some(value) == no_data {

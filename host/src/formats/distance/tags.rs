@@ -1,7 +1,7 @@
 //! [`GeoTags`]: what a GeoTIFF says of its place, word for word.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Seek};
+use std::io::BufReader;
 use std::path::Path;
 
 use tiff::decoder::Decoder;
@@ -42,18 +42,11 @@ impl GeoTags {
             path: path.into(),
             source,
         };
-        let mut file = File::open(path).map_err(io)?;
-        // Standard input, say, whose start has been read already.
-        if !file.metadata().map_err(io)?.is_file() {
+        // A pipe, say, whose content has been read already: opening it again may wait for a writer.
+        if !std::fs::metadata(path).map_err(io)?.is_file() {
             return Ok(Self::default());
         }
-        let mut start = [0; 4];
-        let is_tiff = file.read_exact(&mut start).is_ok()
-            && matches!(&start, b"II*\0" | b"II+\0" | b"MM\0*" | b"MM\0+");
-        if !is_tiff {
-            return Ok(Self::default());
-        }
-        file.rewind().map_err(io)?;
+        let file = File::open(path).map_err(io)?;
         // A damaged file has been refused where its values were read.
         let decoder = Decoder::new(BufReader::new(file)).ok();
         Ok(decoder.map_or_else(Self::default, Self::of))

@@ -5,7 +5,7 @@ use std::io::Write;
 use super::tags::TagValues;
 use super::{GeoTags, Values};
 use crate::Result;
-use crate::memory::{reserve, with_room};
+use crate::memory::{with_room, zeroed_vec};
 
 /// The bytes of a strip, about.
 const STRIP: usize = 1 << 18;
@@ -56,8 +56,7 @@ pub fn write_values_tiff(
     // The offsets are known once the directory's length is.
     let mut entries = entries(values, width, height, rows, tags, no_data);
     for tag in [STRIP_OFFSETS, STRIP_BYTES] {
-        let mut bytes = with_room(layout.word() * strips as usize, WHAT)?;
-        bytes.resize(layout.word() * strips as usize, 0);
+        let bytes = zeroed_vec(layout.word() * strips as usize, WHAT)?;
         entries.push(Entry {
             tag,
             kind: if big { LONG8 } else { LONG },
@@ -195,8 +194,7 @@ impl Layout {
     /// Header, directory and values, up to the pixels.
     fn directory(self, entries: &[Entry]) -> Result<Vec<u8>> {
         let end = self.data_start(entries) as usize;
-        let mut out = Vec::new();
-        reserve(&mut out, end, WHAT)?;
+        let mut out = with_room(end, WHAT)?;
         let count = entries.len();
         if self.big {
             out.extend(b"II+\0\x08\0\0\0");

@@ -43,9 +43,9 @@ impl<S: Sink> FileBands<S> {
         })
     }
 
-    /// The next `rows` rows, fewer at the end, in what `room` makes for the first row and the
-    /// number of rows; `None` after the last one, and for no rows. After an error there are no more
-    /// bands.
+    /// Reads the next `rows` rows, fewer at the end, into the sink that `room` makes from the first
+    /// row and the number of rows; `None` after the last one, and for no rows. After an error there
+    /// are no more bands.
     pub(super) fn next_band(
         &mut self,
         rows: u32,

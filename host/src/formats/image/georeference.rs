@@ -48,8 +48,8 @@ impl Affine {
     /// The map with the coefficients `a` to `f`, for an image of this size.
     ///
     /// # Errors
-    /// [`Error::InvalidOption`] for a map that is not finite on the image, or that maps it to a line
-    /// or a point.
+    /// [`Error::InvalidOption`] for a map that is not finite on the image, or that maps it to a
+    /// line or a point.
     pub fn new(coefficients: [f64; 6], width: u32, height: u32) -> Result<Self> {
         Self::checked(coefficients, width, height).map_err(|reason| {
             Error::option(
@@ -67,7 +67,6 @@ impl Affine {
         height: u32,
     ) -> std::result::Result<Self, String> {
         let map = Self { coefficients };
-        let [a, b, c, d, e, f] = coefficients;
         let (right, bottom) = (f64::from(width), f64::from(height));
         let corners = [(0.0, 0.0), (right, 0.0), (0.0, bottom), (right, bottom)];
         let corners = corners.map(|(x, y)| map.apply(x, y));
@@ -78,20 +77,17 @@ impl Affine {
             let all = coefficients.map(short).join(", ");
             return Err(format!("({all}) leads to coordinates that are not finite"));
         }
-        let area = a * e - b * d;
+        let area = map.determinant();
         // Neighbouring corners of pixels must differ, or rings would collapse.
-        let distinct = |from: (f64, f64), to: (f64, f64)| from != to;
         let last = map.apply(right - 1.0, bottom - 1.0);
         if area == 0.0
             || !area.is_finite()
-            || !distinct(last, map.apply(right, bottom - 1.0))
-            || !distinct(last, map.apply(right - 1.0, bottom))
+            || last == map.apply(right, bottom - 1.0)
+            || last == map.apply(right - 1.0, bottom)
         {
-            let (a, b, d, e) = (short(a), short(b), short(d), short(e));
+            let [a, b, c, d, e, f] = coefficients.map(short);
             return Err(format!(
-                "gives pixels no area: their sides are ({a}, {d}) and ({b}, {e}), at ({}, {})",
-                short(c),
-                short(f)
+                "gives pixels no area: their sides are ({a}, {d}) and ({b}, {e}), at ({c}, {f})"
             ));
         }
         Ok(map)
@@ -111,12 +107,25 @@ impl Affine {
 
     /// Whether the map mirrors: positive areas of pixels, with y down, become negative.
     pub fn mirrors(&self) -> bool {
+        self.determinant() < 0.0
+    }
+
+    /// The corner of pixels with these coordinates.
+    pub(in crate::formats) fn unapply(&self, x: f64, y: f64) -> (f64, f64) {
+        let [a, b, c, d, e, f] = self.coefficients;
+        let (x, y) = (x - c, y - f);
+        let area = self.determinant();
+        ((e * x - b * y) / area, (a * y - d * x) / area)
+    }
+
+    /// The signed area of a pixel.
+    fn determinant(&self) -> f64 {
         let [a, b, _, d, e, _] = self.coefficients;
-        a * e - b * d < 0.0
+        a * e - b * d
     }
 }
 
-/// What a file says of its georeference: the truth, nothing, or what cannot be true.
+/// A file's georeference: a valid one, none, or why what the file says cannot be true.
 #[derive(Clone, Debug)]
 pub(super) struct Georeferenced(std::result::Result<Option<GeoReference>, (PathBuf, String)>);
 

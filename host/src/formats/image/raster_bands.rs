@@ -49,8 +49,8 @@ impl RasterBands {
         Ok(Self { file })
     }
 
-    /// The values of the next `rows` rows, fewer at the raster's end; `None` after the last one, and
-    /// for no rows.
+    /// The values of the next `rows` rows, fewer at the raster's end; `None` after the last one,
+    /// and for no rows.
     ///
     /// # Errors
     /// Those of [`read_raster`](super::read_raster). After an error there are no more bands;

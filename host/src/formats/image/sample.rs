@@ -157,7 +157,7 @@ macro_rules! in_raster {
 
 /// What integers of a type have in common.
 macro_rules! exact {
-    ($type:ident, $variant:ident) => {
+    ($variant:ident) => {
         fn of_number(number: f64) -> Option<Self> {
             // The conversion saturates, beyond all types.
             let whole = number as i128;
@@ -169,7 +169,7 @@ macro_rules! exact {
 }
 
 impl Stored for u8 {
-    exact!(u8, U8);
+    exact!(U8);
     fn at_most(threshold: f64) -> Self {
         threshold.floor() as Self
     }
@@ -182,7 +182,7 @@ impl Stored for u8 {
 }
 
 impl Stored for u16 {
-    exact!(u16, U16);
+    exact!(U16);
     fn at_most(threshold: f64) -> Self {
         threshold.floor() as Self
     }
@@ -199,7 +199,7 @@ impl Stored for u16 {
 }
 
 impl Stored for u32 {
-    exact!(u32, U32);
+    exact!(U32);
     fn at_most(threshold: f64) -> Self {
         threshold.floor() as Self
     }
@@ -219,7 +219,7 @@ impl Stored for u32 {
 macro_rules! signed {
     ($($type:ident, $variant:ident;)*) => {$(
         impl Stored for $type {
-            exact!($type, $variant);
+            exact!($variant);
             fn at_most(threshold: f64) -> Self {
                 threshold.floor() as Self
             }

@@ -20,7 +20,7 @@ pub(super) struct Thresholder {
     shift: u32,
     /// The value of pixels that are background.
     no_data: Option<Missing>,
-    /// Values of which those that are no data are replaced, in words.
+    /// Room for a row of values in which those without data are replaced, in words.
     room: Vec<u64>,
 }
 
@@ -74,8 +74,8 @@ impl Thresholder {
         }
     }
 
-    /// Calls `take` with `values`, of which those that are no data are replaced by background, and
-    /// with their indices.
+    /// Calls `take` with `values`, in which background replaces every no-data value, and with the
+    /// indices of the replaced values.
     fn without_missing<T: Stored>(
         &mut self,
         values: &[T],

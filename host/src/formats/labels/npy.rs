@@ -1,8 +1,8 @@
 //! Labels as NumPy's `.npy`.
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 
-use crate::formats::npy::npy_header;
+use crate::formats::npy::{npy_header, write_lowest_first};
 use crate::label::parts::{LabelBand, LabelNumber};
 use crate::{Labels, Result};
 
@@ -50,18 +50,6 @@ fn out_of<T: LabelNumber>(
         let dtype = if size_of::<T>() == 4 { "<u4" } else { "<u8" };
         out.write_all(&npy_header(dtype, width, height))?;
     }
-    if cfg!(target_endian = "little") {
-        out.write_all(bytemuck::cast_slice(labels))?;
-    } else {
-        let mut out = BufWriter::with_capacity(1 << 16, &mut out);
-        for label in labels {
-            let mut bytes = [0; 8];
-            let bytes = &mut bytes[..size_of::<T>()];
-            bytes.copy_from_slice(bytemuck::bytes_of(label));
-            bytes.reverse();
-            out.write_all(bytes)?;
-        }
-        out.flush()?;
-    }
+    write_lowest_first(bytemuck::cast_slice(labels), size_of::<T>(), &mut out)?;
     Ok(out.flush()?)
 }

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use crate::error::{Error, OptionProblem, Result};
+use crate::formats::measures::csv_error;
 use crate::label::parts::LabelBand;
 use crate::{Component, Labels};
 
@@ -53,7 +54,7 @@ fn write_components(
         "centroid_y",
     ];
     if with_header {
-        csv.write_record(header).map_err(explain)?;
+        csv.write_record(header).map_err(csv_error)?;
     }
     for (label, component) in (first_label..).zip(components) {
         let bounds = component.bounding_box;
@@ -67,16 +68,9 @@ fn write_components(
             component.centroid.x.to_string(),
             component.centroid.y.to_string(),
         ])
-        .map_err(explain)?;
+        .map_err(csv_error)?;
     }
     Ok(csv.flush()?)
-}
-
-fn explain(error: csv::Error) -> Error {
-    Error::Write(match error.into_kind() {
-        csv::ErrorKind::Io(error) => error,
-        other => std::io::Error::other(format!("{other:?}")),
-    })
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ mod literal;
 #[cfg(test)]
 mod tests;
 
+use std::io::{BufWriter, Write};
+
 use self::literal::Literal;
 use super::source::Source;
 use crate::Result;
@@ -134,4 +136,24 @@ pub(super) fn npy_header(dtype: &str, width: u32, height: u32) -> Vec<u8> {
     bytes.resize(total - 1, b' ');
     bytes.push(b'\n');
     bytes
+}
+
+/// Writes values of `size` bytes, at most 8, which are in this machine's order, lowest byte first.
+pub(in crate::formats) fn write_lowest_first(
+    values: &[u8],
+    size: usize,
+    mut out: &mut dyn Write,
+) -> Result<()> {
+    if cfg!(target_endian = "little") {
+        return Ok(out.write_all(values)?);
+    }
+    let mut out = BufWriter::with_capacity(1 << 16, &mut out);
+    for value in values.chunks_exact(size) {
+        let mut bytes = [0; 8];
+        let bytes = &mut bytes[..size];
+        bytes.copy_from_slice(value);
+        bytes.reverse();
+        out.write_all(bytes)?;
+    }
+    Ok(out.flush()?)
 }

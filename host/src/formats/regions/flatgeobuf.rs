@@ -28,7 +28,8 @@ const LONG: ColumnType = ColumnType(7);
 ///
 /// The columns are `value`, of the values' type; `region`, the region's number; and `area`, in
 /// pixels. Coordinates and directions of rings are as in
-/// [`write_contours_geojson_in`](crate::formats::write_contours_geojson_in); the header names the CRS.
+/// [`write_contours_geojson_in`](crate::formats::write_contours_geojson_in); the header names the
+/// CRS.
 ///
 /// # Errors
 /// [`Error::Unwritable`](crate::Error::Unwritable) for a region of more than 2 GiB of points;
@@ -72,7 +73,7 @@ impl Survey {
         };
         visit(regions, options.min_area, |region| {
             survey.count += 1;
-            for point in region.outer {
+            for point in region.outer() {
                 let (x, y) = placement.position(*point);
                 let [left, low, right, high] = survey.envelope;
                 survey.envelope = [left.min(x), low.min(y), right.max(x), high.max(y)];
@@ -137,9 +138,8 @@ fn put_feature<T: FileValue>(
     region: &Region<'_, T>,
     placement: &Placement,
 ) -> Result<()> {
-    let rings = || std::iter::once(region.outer).chain(region.holes.iter().copied());
-    let points: usize = rings().map(|ring| ring.len() + 1).sum();
-    let ends = 1 + region.holes.len();
+    let points: usize = region.rings.iter().map(|ring| ring.len() + 1).sum();
+    let ends = region.rings.len();
     let size = LISTS + 64 + 4 * ends + 16 * points;
     if size > i32::MAX as usize {
         return Err(Error::unwritable(
@@ -196,15 +196,15 @@ fn put_feature<T: FileValue>(
     if ends > 1 {
         put(bytes, ends);
         let mut end = 0;
-        for ring in rings() {
+        for ring in region.rings {
             end += ring.len() + 1;
             put(bytes, end);
         }
     }
     bytes.resize(xy, 0);
     put(bytes, 2 * points);
-    put_ring(bytes, region.outer, placement, Winding::CounterClockwise);
-    for hole in region.holes {
+    put_ring(bytes, region.outer(), placement, Winding::CounterClockwise);
+    for hole in region.holes() {
         put_ring(bytes, hole, placement, Winding::Clockwise);
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::source::{RegionSource, RegionWriteOptions, all_rings, visit};
+use super::source::{RegionSource, RegionWriteOptions, visit};
 use super::value::Written;
 use crate::Result;
 use crate::error::{Error, WriteProblem};
@@ -15,8 +15,8 @@ const MAX_LAYER: i64 = 32767;
 /// Writes regions as GDSII boundaries, each on the layer whose number is its value.
 ///
 /// Coordinates, and the division of boundaries with holes or too many vertices, are those of
-/// [`write_contours_gds`](crate::formats::write_contours_gds), whatever the options' georeference. The layer of
-/// `gds` is not used. The regions must be 4-connected.
+/// [`write_contours_gds`](crate::formats::write_contours_gds), whatever the options' georeference.
+/// The layer of `gds` is not used. The regions must be 4-connected.
 ///
 /// # Errors
 /// [`Error::Unwritable`] for values that are no layer, 0 to 32767, and for coordinates that do not
@@ -46,7 +46,7 @@ pub fn write_regions_gds(
                 ),
             ));
         };
-        stream.polygon(all_rings(&region)?, layer as u16)
+        stream.polygon(region.rings, layer as u16)
     })?;
     stream.finish()
 }

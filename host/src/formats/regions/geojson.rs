@@ -100,7 +100,7 @@ fn write_feature<T: FileValue>(
     text.put(",\"region\":").integer(region.number);
     text.put(",\"area\":").integer(region.area);
     text.put("},\"geometry\":{\"type\":\"Polygon\",\"coordinates\":");
-    write_rings(text, placement, region.outer, region.holes)?;
+    write_rings(text, placement, region.outer(), region.holes())?;
     text.put("}}");
     text.write_full()
 }

@@ -6,7 +6,6 @@ use super::value::FileValue;
 use crate::formats::contours::Component;
 use crate::formats::image::GeoReference;
 use crate::geometry::doubled_area;
-use crate::memory::collect;
 use crate::options::setters;
 use crate::trace::ContourSource;
 use crate::{BorderKind, Contours, Regions, Result};
@@ -67,12 +66,22 @@ setters! {
 
 /// A region: its rings and what is said of it.
 pub(super) struct Region<'a, T> {
-    pub(super) outer: &'a [IVec2],
-    pub(super) holes: &'a [&'a [IVec2]],
+    /// The outer ring, then those of the holes; at least one.
+    pub(super) rings: &'a [&'a [IVec2]],
     pub(super) value: T,
     pub(super) number: u32,
     /// In pixels.
     pub(super) area: u64,
+}
+
+impl<'a, T> Region<'a, T> {
+    pub(super) fn outer(&self) -> &'a [IVec2] {
+        self.rings[0]
+    }
+
+    pub(super) fn holes(&self) -> &'a [&'a [IVec2]] {
+        &self.rings[1..]
+    }
 }
 
 /// Calls `visit` with all regions that are large enough, in order.
@@ -88,9 +97,9 @@ pub(super) fn visit<S: RegionSource>(
             continue;
         }
         let found = component.rings(rings, ring)?;
-        let Some((outer, holes)) = found.split_first() else {
+        if found.is_empty() {
             continue;
-        };
+        }
         // Holes run the other way.
         let doubled: i128 = found.iter().map(|ring| doubled_area(ring)).sum();
         let area = (doubled.unsigned_abs() / 2) as u64;
@@ -98,18 +107,11 @@ pub(super) fn visit<S: RegionSource>(
             continue;
         }
         visit(Region {
-            outer,
-            holes,
+            rings: &found,
             value: regions.value(ring),
             number: regions.region(ring),
             area,
         })?;
     }
     Ok(())
-}
-
-/// The rings of a region, the outer one first.
-pub(super) fn all_rings<'a, T>(region: &Region<'a, T>) -> Result<Vec<&'a [IVec2]>> {
-    let all = std::iter::once(region.outer).chain(region.holes.iter().copied());
-    collect(all, "the holes of a region")
 }

@@ -38,8 +38,8 @@ pub fn write_regions_svg(
         text.put("<path fill=\"#");
         text.display(format_args!("{red:02x}{green:02x}{blue:02x}"));
         text.put("\" d=\"");
-        put_ring(&mut text, region.outer)?;
-        for hole in region.holes {
+        put_ring(&mut text, region.outer())?;
+        for hole in region.holes() {
             put_ring(&mut text, hole)?;
         }
         text.put("\"><title>value ");

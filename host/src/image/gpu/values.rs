@@ -10,7 +10,7 @@ use trazar_kernels::trace::pixels::Raster;
 use super::DeviceImage;
 use crate::error::{Error, OptionProblem, Result};
 use crate::gpu::{Gpu, GpuBuffer, GpuLauncher};
-use crate::image::{PixelValue, ValueImage, check_count, check_size};
+use crate::image::{PixelValue, ValueImage, check_count, check_mask, check_size};
 use crate::memory::with_room;
 
 /// An image of values in a GPU's memory, and which of its pixels count: a [`ValueImage`] there.
@@ -112,17 +112,7 @@ impl<G: Gpu, T: PixelValue> DeviceValues<G, T> {
     /// # Errors
     /// [`Error::InvalidOption`] if the mask's size is not the image's.
     pub fn mask(mut self, mask: DeviceImage<G>) -> Result<Self> {
-        if (mask.width(), mask.height()) != (self.width, self.height) {
-            let why = format!(
-                "a mask of {} × {} pixels does not fit an image of {} × {}: they must have the \
-                 same size",
-                mask.width(),
-                mask.height(),
-                self.width,
-                self.height
-            );
-            return Err(Error::option("mask", OptionProblem::Conflict, why));
-        }
+        check_mask([mask.width(), mask.height()], [self.width, self.height])?;
         self.mask = Some(mask);
         Ok(self)
     }

@@ -73,8 +73,8 @@ impl Forest {
         low
     }
 
-    /// Adds the trees of another forest, whose labels come after those of this one. Returns what was
-    /// added to each of its labels.
+    /// Adds the trees of another forest, whose labels come after those of this one. Returns what
+    /// was added to each of its labels.
     pub(super) fn append(&mut self, other: Self) -> Result<u32> {
         let first = self.parent.len() as u32 - 1;
         let count = other.parent.len().saturating_sub(1);

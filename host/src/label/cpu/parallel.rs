@@ -36,7 +36,7 @@ const LEAST_ROWS: u32 = 32;
 /// Smaller images are labelled in one strip, on the caller's thread, unless the algorithm is
 /// requested by name. On 2 threads, images of 256² take half to all of the time that they take in
 /// strips, depending on their content; those of 512² take about the same.
-const LEAST_PIXELS: u64 = 1 << 17;
+pub(super) const LEAST_PIXELS: u64 = 1 << 17;
 
 /// Labels the components of `image`.
 pub(super) fn label(
@@ -76,7 +76,7 @@ pub(in crate::label) fn label_band(
 ) -> Result<Vec<u32>> {
     crate::threads::ensure();
     let meter = Meter::new(band, progress);
-    let (labels, ()) = rows::written(band, rows_of_strip(band), |labels| {
+    let (labels, ()) = rows::written(band, rows_of_strip(band.height()), |labels| {
         let mut numbered = Numbered::of(band, connectivity, Some(&mut *labels), &meter)?;
         let numbers = numbers(numbered.count)?;
         numbered.fill(labels, |number| numbers[number as usize], &meter)
@@ -89,13 +89,13 @@ fn rows_for(image: &BinaryImage, options: &LabelOptions) -> u32 {
     if options.algorithm.is_none() && image.pixel_count() < LEAST_PIXELS {
         return image.height();
     }
-    rows_of_strip(image)
+    rows_of_strip(image.height())
 }
 
 /// The number of rows of a strip.
-fn rows_of_strip(image: &BinaryImage) -> u32 {
+pub(super) fn rows_of_strip(height: u32) -> u32 {
     let strips = (rayon::current_num_threads() * STRIPS_PER_THREAD) as u32;
-    image.height().div_ceil(strips).max(LEAST_ROWS)
+    height.div_ceil(strips).max(LEAST_ROWS)
 }
 
 /// A strip after the first pass.
@@ -162,7 +162,7 @@ impl<'a> Numbered<'a> {
         image: &BinaryImage,
         labels: &'l mut [u32],
     ) -> Result<Vec<LabelRows<'l>>> {
-        LabelRows::of_strips(labels, image.width(), rows_of_strip(image))
+        LabelRows::of_strips(labels, image.width(), rows_of_strip(image.height()))
     }
 
     /// Finds and numbers the components. Without the rows of labels, [`fill`](Self::fill) is not
@@ -173,7 +173,7 @@ impl<'a> Numbered<'a> {
         labels: Option<&mut [LabelRows<'_>]>,
         meter: &Meter<'_>,
     ) -> Result<Self> {
-        let rows = rows_of_strip(image);
+        let rows = rows_of_strip(image.height());
         Self::in_strips(rows, u32::MAX, image, connectivity, labels, meter)
     }
 

@@ -7,11 +7,11 @@
 //! | [`LabelAlgorithm::Direct`] | `direct.rs` | `direct_start`, `direct_join`, `direct_flatten`, `count_roots`, scan, `direct_write` |
 //!
 //! `values.rs` labels images of values, with the kernels `value_tiles_label`, `value_tiles_merge`,
-//! `tiles_flatten`, scan and `value_tiles_write`. `number.rs` numbers the components of both, and `statistics.rs` measures them. `bands.rs`
-//! divides images that 32 bits can't index into bands of rows, labels these with the same kernels,
-//! and joins them. `spread.rs` labels an image in the host's memory on several queues or GPUs, and
-//! `multi.rs` an image held by several GPUs. `runs.rs` copies labels to the host, run by run where
-//! that is faster than pixel by pixel.
+//! `tiles_flatten`, scan and `value_tiles_write`. `number.rs` numbers the components of all of
+//! them, and `statistics.rs` measures them. `bands.rs` divides images that 32 bits can't index into
+//! bands of rows, labels these with the same kernels, and joins them. `spread.rs` labels an image
+//! in the host's memory on several queues or GPUs, and `multi.rs` an image held by several GPUs.
+//! `runs.rs` copies labels to the host, run by run where that is faster than pixel by pixel.
 //!
 //! # Memory
 //! On the GPU, in bytes per pixel: 1/8 for the image, 4 for the labels. `Tiles` needs 1.2 more

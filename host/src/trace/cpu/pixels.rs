@@ -33,8 +33,8 @@ pub(in crate::trace) const MAX_STRAIGHT: usize = 55;
 /// one spare bit ends each row, and [`SPARE_ROWS`] rows are above and below, so a pixel of a region
 /// always has its neighbours: at `place ± 1` and `place ± stride ± {0, 1}`.
 pub(in crate::trace) trait Pixels: Sync {
-    /// The diagonals on which two pixels of a region can touch at one corner while the others there
-    /// belong to none or to other regions: 1 if one of them at a time, 2 if both.
+    /// How many of a corner's two diagonals can be saddles at the same time: 1 for bits, 2 for
+    /// values.
     const DIAGONALS: usize;
 
     /// The words of a row.
@@ -55,9 +55,9 @@ pub(in crate::trace) trait Pixels: Sync {
     /// region as the one at `place`, which belongs to one.
     fn window(&self, place: usize) -> usize;
 
-    /// For a walk along the side `code` of the pixel at `place` (half the direction that the side is
-    /// in), with the pixel on its left: whether the pixel ahead and the one diagonally ahead, beyond
-    /// the side, belong to the pixel's region.
+    /// For a walk along the side `code` of the pixel at `place` (half the direction that the side
+    /// is in), with the pixel on its left: whether the pixel ahead and the one diagonally ahead,
+    /// beyond the side, belong to the pixel's region.
     #[inline(always)]
     fn ahead(&self, place: usize, code: u8) -> [bool; 2] {
         let window = self.window(place);
@@ -78,10 +78,9 @@ pub(in crate::trace) trait Pixels: Sync {
     /// sides in it, its [`row`](Self::row) and what is [`above`](Self::above).
     fn for_each_word(&self, row: usize, visit: impl FnMut(usize, Option<(BesideBits, BesideBits)>));
 
-    /// The last side of the same region before the one at which a border begins, in its row: the
-    /// column of its pixel. It is the east side of that pixel for an outer border, which begins at
-    /// the west side of pixel `x`. It is the west side for a hole's border, which begins at the
-    /// east side of pixel `x`.
+    /// The column of the side that precedes, in its row and region, the side at which a border
+    /// begins. An outer border begins at the west side of pixel `x`, and the result is an east
+    /// side; a hole's begins at the east side of `x`, and the result is a west side.
     fn side_before(&self, kind: BorderKind, x: usize, row: usize) -> Option<usize>;
 
     /// Bits between a pixel and the one below it.

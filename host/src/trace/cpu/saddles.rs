@@ -32,8 +32,8 @@ use crate::trace::Band;
 /// One bit per saddle, at the pixel to its lower right.
 pub(in crate::trace) struct Saddles {
     /// The joined saddles: for each word of pixels, [`Pixels::DIAGONALS`] words. Rows have as many
-    /// words as those of [`Pixels`]; a spare one ends them. A band has one more row, for the corners
-    /// of its lower rim. Empty if all saddles are joined.
+    /// words as those of [`Pixels`]; a spare one ends them. A band has one more row, for the
+    /// corners of its lower rim. Empty if all saddles are joined.
     joined: Vec<u64>,
     /// The open saddles, in the same form; empty for a whole image, which has none.
     open: Vec<u64>,

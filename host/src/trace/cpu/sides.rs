@@ -2,7 +2,8 @@
 //!
 //! A pixel's **west side** is where it belongs to a region and its western neighbour not to the
 //! same; its **east side** likewise. Every border passes at least one, each side belongs to exactly
-//! one border, and in a row the west and east sides of a region alternate. So, scanning in raster order,
+//! one border, and in a row the west and east sides of a region alternate. So, scanning in raster
+//! order,
 //!
 //! - a west side that no border has passed yet begins an outer border, an east side a hole's;
 //! - the last side of its region before it in the row tells which border the new one lies in.

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer};
+use crate::memory::collect;
 use crate::trace::Geometry;
 use crate::trace::contours::{BorderKind, Contours};
 
@@ -106,27 +107,29 @@ impl<G: Gpu> DeviceContours<G> {
     /// `Error::Cuda`, [`Error::Emulator`](crate::Error::Emulator),
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub fn to_host(&self) -> Result<Contours> {
-        let kinds = self.kinds.to_vec()?;
-        let kinds = kinds.iter().map(|&kind| match kind {
-            0 => BorderKind::Outer,
-            _ => BorderKind::Hole,
-        });
-        let offsets = self.offsets.to_vec()?;
-        let hierarchy: Vec<i32> = self.hierarchy.to_vec()?;
-        let points: Vec<i32> = self.points.to_vec()?;
+        const WHAT: &str = "the contours";
+        let rows = self.hierarchy.to_vec()?;
+        let (rows, _) = rows.as_chunks();
         Ok(Contours {
             width: self.width,
             height: self.height,
             geometry: self.geometry,
-            points: points_of(points),
-            offsets: offsets.iter().map(|&offset| offset as usize).collect(),
-            kinds: kinds.collect(),
-            hierarchy: hierarchy
-                .chunks_exact(4)
-                .map(|row| [row[0], row[1], row[2], row[3]])
-                .collect(),
+            points: points_of(self.points.to_vec()?),
+            offsets: offsets_of(&self.offsets.to_vec()?, WHAT)?,
+            kinds: kinds_of(&self.kinds.to_vec()?, WHAT)?,
+            hierarchy: collect(rows.iter().copied(), WHAT)?,
         })
     }
+}
+
+/// Offsets as the host has them.
+pub(super) fn offsets_of(offsets: &[u32], what: &'static str) -> Result<Vec<usize>> {
+    collect(offsets.iter().map(|&offset| offset as usize), what)
+}
+
+/// Kinds from their codes.
+pub(super) fn kinds_of(codes: &[u8], what: &'static str) -> Result<Vec<BorderKind>> {
+    collect(codes.iter().map(|&code| BorderKind::of_code(code)), what)
 }
 
 /// Points from their coordinates.

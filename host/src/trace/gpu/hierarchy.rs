@@ -1,5 +1,6 @@
 //! The order and the hierarchy of borders.
 
+use cuda_std::{View, ViewMut};
 use trazar_kernels::trace::borders::{FoundBorders, Stack, count};
 use trazar_kernels::trace::hierarchy::rows::{RowsBuffers, write_rows};
 use trazar_kernels::trace::hierarchy::{ArrangementBuffers, ArrangementSizes, arrange_borders};
@@ -115,6 +116,20 @@ impl<G: Gpu> Arranger<G> {
     }
 }
 
+/// A single image, for kernels that take several; both arrays are empty.
+pub(super) fn single_image<'a>(
+    starts_before: View<'a, u32>,
+    offsets: ViewMut<'a, u32>,
+) -> Stack<'a> {
+    Stack {
+        images: 1,
+        pitch: u32::MAX,
+        row_words: 0,
+        starts_before,
+        offsets,
+    }
+}
+
 /// Arranges borders whose number the host knows.
 pub(super) fn arrange<G: Gpu>(
     gpu: &G,
@@ -129,13 +144,7 @@ pub(super) fn arrange<G: Gpu>(
     let mut counters = gpu.upload(&counts)?;
     let mut arranger = Arranger::new(gpu, raster, borders, 1)?;
     let (starts_before, mut offsets) = (gpu.alloc(0)?, gpu.alloc(0)?);
-    let stack = Stack {
-        images: 1,
-        pitch: u32::MAX,
-        row_words: 0,
-        starts_before: starts_before.view(),
-        offsets: offsets.view_mut(),
-    };
+    let stack = single_image(starts_before.view(), offsets.view_mut());
     arranger.arrange(gpu, &mut counters, stack, found.views(), retrieval)?;
     counters.read(&mut counts)?;
     let arranged = arranger.finish(gpu, &counters, &counts, stack, found.views())?;

@@ -4,7 +4,8 @@
 use std::sync::{MutexGuard, PoisonError};
 
 use glam::IVec2;
-use trazar_kernels::trace::borders::{Destination, Stack, count};
+use trazar_kernels::label::tiles::layout::TileLayout;
+use trazar_kernels::trace::borders::{Destination, count};
 use trazar_kernels::trace::fragments::follow::{follow_dense_value_tiles, follow_value_tiles};
 use trazar_kernels::trace::fragments::join::{ChainsBuffers, join_value_fragments};
 use trazar_kernels::trace::fragments::key::is_wide;
@@ -18,25 +19,28 @@ use trazar_kernels::trace::regions::{
     RegionOrderBuffers, RegionOrderSizes, RingBuffers, order_regions, write_rings,
 };
 
-use super::contours::points_of;
+use super::contours::{kinds_of, offsets_of, points_of};
 use super::fragments::{Joining, guess, needed};
-use super::hierarchy::cooperative_blocks;
+use super::hierarchy::{cooperative_blocks, single_image};
 use super::{BorderBuffers, DeviceTracer};
 use crate::error::{Error, Result};
 use crate::gpu::{Gpu, GpuBuffer, OnGpu};
 use crate::image::gpu::{AnyValues, DeviceValues, with_values};
 use crate::image::{PixelValue, ValueImage};
 use crate::label::{DeviceLabeler, region_layout};
-use crate::memory::{collect, with_room};
+use crate::memory::with_room;
 use crate::regions::{RegionOptions, Regions};
 use crate::trace::Geometry;
 use crate::trace::contours::{BorderKind, Contours};
 use crate::trace::cpu::hierarchy;
 
+/// Named in out-of-memory errors.
+const RINGS: &str = "the rings of regions";
+
 /// The regions of an image of values in a GPU's memory, as rings along the pixels' edges.
 ///
-/// Rings are those of [`Regions`], in their order: an outer ring before the rings of its holes. Ring
-/// `i` has the points from `offsets[i]` to before `offsets[i + 1]`.
+/// Rings are those of [`Regions`], in their order: an outer ring before the rings of its holes.
+/// Ring `i` has the points from `offsets[i]` to before `offsets[i + 1]`.
 ///
 /// ```
 /// use trazar::emulator::Emulator;
@@ -124,20 +128,12 @@ impl<G: Gpu> DeviceRegions<G> {
 
     /// Copies the rings to the host.
     pub(crate) fn rings_to_host(&self) -> Result<Rings> {
-        let kinds = self.kinds.to_vec()?;
-        let kind = |&kind: &u8| match kind {
-            0 => BorderKind::Outer,
-            _ => BorderKind::Hole,
-        };
         Ok(Rings {
             width: self.width,
             height: self.height,
             points: points_of(self.points.to_vec()?),
-            offsets: collect(
-                self.offsets.to_vec()?.iter().map(|&offset| offset as usize),
-                "the rings of regions",
-            )?,
-            kinds: collect(kinds.iter().map(kind), "the rings of regions")?,
+            offsets: offsets_of(&self.offsets.to_vec()?, RINGS)?,
+            kinds: kinds_of(&self.kinds.to_vec()?, RINGS)?,
             regions: self.regions.to_vec()?,
         })
     }
@@ -160,8 +156,8 @@ impl Rings {
         self,
         image: &ValueImage<'_, T>,
     ) -> Result<Regions<T>> {
-        let mut values = with_room(self.kinds.len(), "the rings of regions")?;
-        let mut parents: Vec<i32> = with_room(self.kinds.len(), "the rings of regions")?;
+        let mut values = with_room(self.kinds.len(), RINGS)?;
+        let mut parents: Vec<i32> = with_room(self.kinds.len(), RINGS)?;
         let mut outer = -1;
         for (ring, kind) in self.kinds.iter().enumerate() {
             // The upper left corner of the first pixel, or the upper right one of the pixel to the
@@ -300,13 +296,7 @@ impl<G: Gpu> RegionArena<G> {
             )?;
             if points > 0 {
                 let (starts_before, mut offsets) = (gpu.alloc(0)?, gpu.alloc(0)?);
-                let stack = Stack {
-                    images: 1,
-                    pitch: u32::MAX,
-                    row_words: 0,
-                    starts_before: starts_before.view(),
-                    offsets: offsets.view_mut(),
-                };
+                let stack = single_image(starts_before.view(), offsets.view_mut());
                 let destination = Destination {
                     places: self.order.places.view(),
                     offsets: rings.offsets.view(),
@@ -334,6 +324,18 @@ impl<G: Gpu> RegionArena<G> {
     }
 }
 
+/// An image's size as the kernels take it.
+fn traced_size(width: u32, height: u32) -> Result<(TileLayout, Raster)> {
+    let layout = region_layout(width, height)?;
+    let raster = Raster::new(width, height).filter(|&raster| !is_wide(raster));
+    let raster = raster.ok_or(Error::ImageTooLarge {
+        width: width.into(),
+        height: height.into(),
+        limit: "on the GPU, regions are traced in images of fewer than 2²⁵ words of 64 pixels",
+    })?;
+    Ok((layout, raster))
+}
+
 impl<G: Gpu> DeviceTracer<G> {
     /// Traces the regions of an image of values along the pixels' edges, as
     /// [`Engine::trace_regions`](crate::Engine::trace_regions) does. Waits for the sizes of the
@@ -348,14 +350,7 @@ impl<G: Gpu> DeviceTracer<G> {
         image: &DeviceValues<G, T>,
         options: &RegionOptions,
     ) -> Result<DeviceRegions<G>> {
-        let (width, height) = (image.width(), image.height());
-        let layout = region_layout(width, height)?;
-        let raster = Raster::new(width, height).filter(|&raster| !is_wide(raster));
-        let raster = raster.ok_or(Error::ImageTooLarge {
-            width: width.into(),
-            height: height.into(),
-            limit: "on the GPU, regions are traced in images of fewer than 2²⁵ words of 64 pixels",
-        })?;
+        let (layout, raster) = traced_size(image.width(), image.height())?;
         let gpu = self.gpu();
         let equality = image.equality(gpu)?;
         let labeler = DeviceLabeler::on(gpu.clone());
@@ -388,6 +383,8 @@ impl<G: Gpu> DeviceTracer<G> {
         options: &RegionOptions,
     ) -> Result<Rings> {
         with_values!(image, image => {
+            // Before it is copied.
+            traced_size(image.width(), image.height())?;
             let image = DeviceValues::upload(self.gpu(), image)?;
             self.trace_regions(&image, options)?.rings_to_host()
         })

@@ -24,8 +24,8 @@ const fn batch_pixels<S: Sink>() -> usize {
 /// The strips or tiles of a file, delivered as rows.
 ///
 /// A **stripe** is a row of tiles, or a strip; or some rows of these if they are not compressed.
-/// The pieces of at least one stripe are decoded at once, each by one thread, to bits or values. They are
-/// kept until all their rows are delivered. All buffers are reused for the next stripes.
+/// The pieces of at least one stripe are decoded at once, each by one thread, to bits or values.
+/// They are kept until all their rows are delivered. All buffers are reused for the next stripes.
 pub(super) struct Chunks<S> {
     decoder: TiffDecoder,
     store: Store,

@@ -1,8 +1,8 @@
 //! The georeference of a GeoTIFF, and GDAL's value for missing data.
 //!
-//! As in the OGC's GeoTIFF standard (19-008r4), and as GDAL reads it: scale and first tie point come
-//! before a matrix, y scales point down, and with `RasterPixelIsPoint` the tie point is the center
-//! of a pixel.
+//! As in the OGC's GeoTIFF standard (19-008r4), and as GDAL reads it: scale and first tie point
+//! come before a matrix, y scales point down, and with `RasterPixelIsPoint` the tie point is the
+//! center of a pixel.
 
 use tiff::decoder::ifd::Value;
 use tiff::tags::Tag;

@@ -5,8 +5,8 @@ use super::assign::{Assigned, RunWord};
 use crate::image::WORD_BITS;
 use crate::image::compare::row_words;
 
-/// Writes the labels of a strip, which are 0. The number of a provisional label is that of the
-/// element of `numbers` at the label.
+/// Writes a strip's labels into `labels`, which are all 0. `numbers[label]` is the final number of
+/// a provisional label.
 pub(super) fn fill(strip: &Assigned, numbers: &[u32], labels: &mut [u32], width: usize) {
     let numbers = &numbers[strip.first_label as usize..];
     let mut runs = strip.runs.iter().map(|&label| numbers[label as usize]);

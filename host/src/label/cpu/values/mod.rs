@@ -21,20 +21,12 @@ use rayon::prelude::*;
 
 use self::assign::Assigned;
 use super::forest::Forest;
+use super::parallel;
 use crate::error::Result;
 use crate::image::{PixelValue, ValueImage};
 use crate::label::{Connectivity, Labels};
 use crate::memory::{advise_large_pages, zeroed_vec};
 use crate::progress::Progress;
-
-/// Strips per thread: enough that the threads end at about the same time.
-const STRIPS_PER_THREAD: usize = 2;
-
-/// The smallest strip.
-const LEAST_ROWS: u32 = 32;
-
-/// Smaller images are labelled in one strip, on the caller's thread.
-const LEAST_PIXELS: u64 = 1 << 17;
 
 /// Labels the regions of `image`.
 pub(crate) fn label<T: PixelValue>(
@@ -43,18 +35,14 @@ pub(crate) fn label<T: PixelValue>(
     progress: &Progress<'_>,
 ) -> Result<Labels> {
     crate::threads::ensure();
-    label_strips(rows_of_strip(image), image, connectivity, progress)
-}
-
-/// The number of rows of a strip.
-fn rows_of_strip<T: PixelValue>(image: &ValueImage<'_, T>) -> u32 {
-    let threads = rayon::current_num_threads();
-    let pixels = u64::from(image.width()) * u64::from(image.height());
-    if threads == 1 || pixels < LEAST_PIXELS {
-        return image.height();
-    }
-    let strips = (threads * STRIPS_PER_THREAD) as u32;
-    image.height().div_ceil(strips).max(LEAST_ROWS)
+    let height = image.height();
+    let pixels = u64::from(image.width()) * u64::from(height);
+    let rows = if rayon::current_num_threads() == 1 || pixels < parallel::LEAST_PIXELS {
+        height
+    } else {
+        parallel::rows_of_strip(height)
+    };
+    label_strips(rows, image, connectivity, progress)
 }
 
 /// Labels in strips of `rows` rows.

@@ -2,9 +2,9 @@
 
 use std::mem::take;
 use std::ops::Range;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
 
@@ -20,6 +20,7 @@ use super::entries::Entries;
 use crate::error::{Error, Result};
 use crate::memory::{reserve, with_room};
 use crate::progress::Progress;
+use crate::threads::lock;
 use crate::trace::contours::BorderKind;
 
 /// The index of a fragment or closed border. In a strip, fragments come first; once joined, a
@@ -141,8 +142,9 @@ pub(in crate::trace) struct Strip {
     pub(in crate::trace) closed: Vec<Closed>,
 }
 
-/// Follows all borders of an image or a band in strips of `rows` rows: along edges if there are saddles, else
-/// over pixel centers. If `open` is empty, no fragment begins or ends at an open saddle.
+/// Follows all borders of an image or a band in strips of `rows` rows: along edges if there are
+/// saddles, else over pixel centers. If `open` is empty, no fragment begins or ends at an open
+/// saddle.
 pub(in crate::trace) fn follow<S: Strips>(
     band: S,
     saddles: Option<&Saddles>,
@@ -218,11 +220,6 @@ impl<P: Pixels> Workspace<P> {
             closed: Vec::new(),
         })
     }
-}
-
-/// What a lock guards. Nobody panics while holding one of these.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Copies into memory of exactly that length; leaves `from` empty, with its capacity.

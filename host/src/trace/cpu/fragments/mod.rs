@@ -49,8 +49,13 @@ pub(in crate::trace::cpu) mod write;
 
 pub(in crate::trace) use follow::check_count;
 
-use super::approximate;
+use self::follow::{SideKey, Strip};
+use self::join::Rings;
+use self::number::Border;
+use super::approximate::{self, Points};
+use super::chains::{BorderId, Nesting};
 use super::hierarchy;
+use super::pixels::Strips;
 use super::saddles::Saddles;
 use super::teh_chin::Curvature;
 use crate::error::Result;
@@ -79,12 +84,23 @@ pub(in crate::trace) fn trace(
     options: &ContourOptions,
     progress: &Progress<'_>,
 ) -> Result<Contours> {
-    let rows = strip_rows(image.width(), image.height(), rayon::current_num_threads());
-    if rows >= image.height() {
-        return trace_in_strips(image, rows, options, progress);
+    in_strips(image.width(), image.height(), |rows| {
+        trace_in_strips(image, rows, options, progress)
+    })
+}
+
+/// Calls `trace` with the number of rows of a strip.
+pub(in crate::trace::cpu) fn in_strips<R: Send>(
+    width: u32,
+    height: u32,
+    trace: impl FnOnce(u32) -> Result<R> + Send,
+) -> Result<R> {
+    let rows = strip_rows(width, height, rayon::current_num_threads());
+    if rows >= height {
+        return trace(rows);
     }
     // On one of rayon's threads, so that this one does not fall asleep and wake up in each stage.
-    rayon::scope(|_| trace_in_strips(image, rows, options, progress))
+    rayon::scope(|_| trace(rows))
 }
 
 /// The number of rows of each strip but the last.
@@ -119,6 +135,61 @@ impl KeptPoints {
     }
 }
 
+/// The borders of an image, numbered, without their points.
+pub(in crate::trace::cpu) struct Borders {
+    strips: Vec<Strip>,
+    rings: Rings,
+    borders: Vec<Border>,
+    /// The number of rows of a strip.
+    rows: u32,
+    geometry: Geometry,
+    kept: KeptPoints,
+}
+
+impl Borders {
+    /// Follows all borders in strips of `rows` rows.
+    pub(in crate::trace::cpu) fn follow<S: Strips>(
+        image: S,
+        saddles: Option<Saddles>,
+        rows: u32,
+        options: &ContourOptions,
+        progress: &Progress<'_>,
+    ) -> Result<(Self, Nesting)> {
+        let (kept, _) = KeptPoints::of(options);
+        let mut strips = follow::follow(image, saddles.as_ref(), &[], rows, kept, progress)?;
+        drop(saddles);
+        let rings = join::join(&mut strips)?;
+        let (borders, nesting) = number::number(&mut strips, &rings, rows)?;
+        let this = Self {
+            strips,
+            rings,
+            borders,
+            rows,
+            geometry: options.geometry,
+            kept,
+        };
+        Ok((this, nesting))
+    }
+
+    /// The side at which a border begins.
+    pub(in crate::trace::cpu) fn side(&self, id: BorderId) -> SideKey {
+        self.borders[id as usize].side
+    }
+
+    /// The points of the borders in `order`.
+    pub(in crate::trace::cpu) fn points(&self, order: &[BorderId]) -> Result<Points> {
+        let pieces = write::Pieces {
+            strips: &self.strips,
+            rings: &self.rings,
+            borders: &self.borders,
+            rows: self.rows,
+            geometry: self.geometry,
+            kept: self.kept,
+        };
+        pieces.points(order)
+    }
+}
+
 /// Traces all borders of an image in strips of `rows` rows.
 fn trace_in_strips(
     image: &BinaryImage,
@@ -126,30 +197,19 @@ fn trace_in_strips(
     options: &ContourOptions,
     progress: &Progress<'_>,
 ) -> Result<Contours> {
-    let (kept, curvature) = KeptPoints::of(options);
+    let (_, curvature) = KeptPoints::of(options);
+    let band = Band::whole(image);
     let saddles = match options.geometry {
         Geometry::Centers => None,
-        Geometry::Edges => Some(Saddles::of(Band::whole(image))?),
+        Geometry::Edges => Some(Saddles::of(band)?),
     };
-    let band = Band::whole(image);
-    let mut strips = follow::follow(band, saddles.as_ref(), &[], rows, kept, progress)?;
-    drop(saddles);
-    let rings = join::join(&mut strips)?;
-    let (borders, nesting) = number::number(&mut strips, &rings, rows)?;
+    let (borders, nesting) = Borders::follow(band, saddles, rows, options, progress)?;
     // Each stage's input is freed before the next stage's results are allocated.
     let arrangement = hierarchy::arrange(&nesting, options.retrieval)?;
     drop(nesting);
     progress.report(9, 10)?;
-    let pieces = write::Pieces {
-        strips: &strips,
-        rings: &rings,
-        borders: &borders,
-        rows,
-        geometry: options.geometry,
-        kept,
-    };
-    let points = pieces.points(&arrangement.order)?;
-    drop((strips, rings, borders, arrangement.order));
+    let points = borders.points(&arrangement.order)?;
+    drop((borders, arrangement.order));
     let contours = Contours {
         width: image.width(),
         height: image.height(),

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::memory::zeroed_vec;
 
-/// A table from values' keys to columns, emptied in no time. Half of its places or more are free.
+/// A hash table from values' keys to columns, at most half full; clearing it takes constant time.
 #[derive(Default)]
 pub(super) struct LastOfValue {
     places: Vec<Place>,

@@ -1,10 +1,10 @@
 //! The borders of all values of an image, in one pass.
 //!
 //! 1. Each pixel is compared with its neighbours (`planes.rs`).
-//! 2. On these planes, borders are followed, joined and numbered by [`fragments`](super::fragments),
-//!    with the code that does it for bits.
-//! 3. The value of a border is that of the pixel at which it begins. Rings are put into the order of
-//!    their regions, contours into groups of one value (`order.rs`).
+//! 2. On these planes, borders are followed, joined and numbered by
+//!    [`fragments`](super::fragments), with the code that does it for bits.
+//! 3. The value of a border is that of the pixel at which it begins. Rings are put into the order
+//!    of their regions, contours into groups of one value (`order.rs`).
 //! 4. Points are written to their places, again as for bits.
 
 mod last;
@@ -12,10 +12,7 @@ mod order;
 mod planes;
 
 use super::approximate;
-use super::fragments::follow::{Strip, follow};
-use super::fragments::join::{Rings, join};
-use super::fragments::number::{Border, number};
-use super::fragments::{KeptPoints, strip_rows, write};
+use super::fragments::{Borders, KeptPoints, in_strips};
 use super::hierarchy;
 use super::saddles::Saddles;
 use crate::error::Result;
@@ -27,7 +24,7 @@ use crate::trace::contours::Contours;
 use crate::trace::{ContourOptions, Geometry, Retrieval};
 
 use super::approximate::Points;
-use super::chains::{BorderId, Nesting};
+use super::chains::BorderId;
 use super::sides::Joined;
 use planes::ValuePlanes;
 
@@ -49,7 +46,7 @@ pub(crate) fn trace_regions<T: PixelValue>(
         let rings = order::by_region(&nesting)?;
         drop(nesting);
         progress.report(9, 10)?;
-        let values = borders.values(image, &rings.order)?;
+        let values = values(image, &borders, &rings.order)?;
         let points = borders.points(&rings.order)?;
         drop(borders);
         let contours = contours(image, Geometry::Edges, points, rings.kinds, &rings.parents)?;
@@ -61,7 +58,8 @@ pub(crate) fn trace_regions<T: PixelValue>(
             count: rings.count,
         })
     };
-    on_threads(image, trace)
+    crate::threads::ensure();
+    in_strips(image.width(), image.height(), trace)
 }
 
 /// Traces the pixels of each value of an image; the options have been
@@ -86,7 +84,7 @@ pub(crate) fn trace_values<T: PixelValue>(
         let arrangement = hierarchy::arrange(&nesting, options.retrieval)?;
         drop(nesting);
         progress.report(9, 10)?;
-        let values = borders.values(image, &arrangement.order)?;
+        let values = values(image, &borders, &arrangement.order)?;
         let grouped = order::by_value(&arrangement, &values)?;
         drop((values, arrangement));
         let points = borders.points(&grouped.order)?;
@@ -109,84 +107,21 @@ pub(crate) fn trace_values<T: PixelValue>(
             groups: grouped.groups,
         })
     };
-    on_threads(image, trace)
-}
-
-/// Calls `trace` with the number of rows of a strip.
-fn on_threads<T: PixelValue, R: Send>(
-    image: &ValueImage<'_, T>,
-    trace: impl FnOnce(u32) -> Result<R> + Send,
-) -> Result<R> {
     crate::threads::ensure();
-    let rows = strip_rows(image.width(), image.height(), rayon::current_num_threads());
-    if rows >= image.height() {
-        return trace(rows);
-    }
-    // On one of rayon's threads, so that this one does not fall asleep and wake up in each stage.
-    rayon::scope(|_| trace(rows))
+    in_strips(image.width(), image.height(), trace)
 }
 
-/// The borders of an image, numbered, without their points.
-struct Borders {
-    strips: Vec<Strip>,
-    rings: Rings,
-    borders: Vec<Border>,
-    /// The number of rows of a strip.
-    rows: u32,
-    geometry: Geometry,
-    kept: KeptPoints,
-}
-
-impl Borders {
-    /// Follows all borders in strips of `rows` rows.
-    fn follow(
-        planes: &ValuePlanes,
-        saddles: Option<Saddles>,
-        rows: u32,
-        options: &ContourOptions,
-        progress: &Progress<'_>,
-    ) -> Result<(Self, Nesting)> {
-        let (kept, _) = KeptPoints::of(options);
-        let mut strips = follow(planes, saddles.as_ref(), &[], rows, kept, progress)?;
-        drop(saddles);
-        let rings = join(&mut strips)?;
-        let (borders, nesting) = number(&mut strips, &rings, rows)?;
-        let this = Self {
-            strips,
-            rings,
-            borders,
-            rows,
-            geometry: options.geometry,
-            kept,
-        };
-        Ok((this, nesting))
-    }
-
-    /// The values of the borders in `order`.
-    fn values<T: PixelValue>(
-        &self,
-        image: &ValueImage<'_, T>,
-        order: &[BorderId],
-    ) -> Result<Vec<T>> {
-        let values = order.iter().map(|&id| {
-            let side = self.borders[id as usize].side;
-            image.value(side.x(), side.y)
-        });
-        crate::memory::collect(values, "the values of borders")
-    }
-
-    /// The points of the borders in `order`.
-    fn points(&self, order: &[BorderId]) -> Result<Points> {
-        let pieces = write::Pieces {
-            strips: &self.strips,
-            rings: &self.rings,
-            borders: &self.borders,
-            rows: self.rows,
-            geometry: self.geometry,
-            kept: self.kept,
-        };
-        pieces.points(order)
-    }
+/// The values of the borders in `order`.
+fn values<T: PixelValue>(
+    image: &ValueImage<'_, T>,
+    borders: &Borders,
+    order: &[BorderId],
+) -> Result<Vec<T>> {
+    let values = order.iter().map(|&id| {
+        let side = borders.side(id);
+        image.value(side.x(), side.y)
+    });
+    crate::memory::collect(values, "the values of borders")
 }
 
 /// Contours from their parts.

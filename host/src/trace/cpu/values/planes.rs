@@ -347,8 +347,8 @@ impl Pixels for StripPlanes<'_> {
 
     #[inline]
     fn straight(&self, place: usize, direction: Direction) -> usize {
-        // A pixel behind the walk or under it has not its value, because the walk came straight:
-        // only those ahead are new. A word's end ends the count.
+        // The walk came straight, so the pixels beside it so far are known to differ: only those
+        // ahead are tested, up to the end of the word.
         let steps = if direction == 0 {
             let (at, bit) = (place / WORD_BITS, place % WORD_BITS);
             let links = &self.links[at];
