@@ -1,6 +1,5 @@
 //! `trazar distance`.
 
-use std::cell::Cell;
 use std::io::Write;
 use std::path::Path;
 
@@ -9,14 +8,15 @@ use trazar::distance::{
     self, CellSize, CostDistance, CostDistanceOptions, CostSurface, Costs, DistanceAlgorithm,
     Sources,
 };
-use trazar::formats::{self, CellOf, GeoReference, GeoTags, Raster, RasterValues, Values};
+use trazar::formats::{self, CellOf, GeoTags, Raster, RasterValues, Values};
 use trazar::{Backend, Engine, Job, Samples};
 
 use crate::args::{CostFormat, DistanceArgs, RunArgs};
 use crate::facts::{Facts, count};
 use crate::failure::Failure;
+use crate::image;
 use crate::output;
-use crate::paths::{Named, check_distinct, source};
+use crate::paths::{Named, check_distinct, check_one_stdin, source};
 use crate::progress::Progress;
 use crate::run_job::Steps;
 
@@ -25,8 +25,6 @@ pub(crate) struct Distance<'a> {
     args: &'a DistanceArgs,
     options: CostDistanceOptions,
     outputs: Vec<Destined<'a>>,
-    /// The raster's cells, once it is read: the algorithm depends on their number.
-    cells: Cell<u64>,
 }
 
 /// A part of the result with its format, and the file that it goes to.
@@ -45,7 +43,9 @@ pub(crate) enum Part {
 pub(crate) struct Input {
     raster: Raster,
     tags: GeoTags,
-    place: Option<GeoReference>,
+    cells: CellOf,
+    /// The code of the reference system of the cells' coordinates.
+    epsg: Option<u32>,
     sources: Sources,
     ends: Vec<(u32, u32)>,
     cell_size: CellSize,
@@ -81,14 +81,7 @@ impl<'a> Distance<'a> {
             ("--sources", Some(&args.sources)),
             ("--path-to", args.path_to.as_deref()),
         ];
-        let from_stdin = inputs
-            .iter()
-            .filter(|(_, path)| *path == Some(Path::new("-")));
-        if from_stdin.count() > 1 {
-            return Err(Failure::usage(
-                "only one file can be standard input: give the others by their names",
-            ));
-        }
+        check_one_stdin(&inputs)?;
         let named: Vec<Named<'_>> = outputs
             .iter()
             .map(|&((what, _), path)| (what.option(), Some(path)))
@@ -108,7 +101,6 @@ impl<'a> Distance<'a> {
             args,
             options,
             outputs,
-            cells: Cell::new(0),
         })
     }
 
@@ -122,8 +114,6 @@ impl<'a> Distance<'a> {
         let friction = source(&args.friction);
         let about = |error| Failure::about(&args.friction, error);
         let raster = formats::read_raster(friction).map_err(about)?;
-        self.cells
-            .set(u64::from(raster.width) * u64::from(raster.height));
         let tags = GeoTags::read(friction).map_err(about)?;
         let place = raster.georeference().map_err(about)?;
         let transform = place.and_then(|place| place.transform);
@@ -149,10 +139,13 @@ impl<'a> Distance<'a> {
                 .map_err(|error| Failure::about(path, error))?,
             None => Vec::new(),
         };
+        let crs = place.and_then(|place| place.crs);
+        let epsg = transform.and(crs).and_then(formats::Crs::epsg);
         Ok(Input {
             raster,
             tags,
-            place,
+            cells,
+            epsg,
             sources,
             ends,
             cell_size,
@@ -327,15 +320,7 @@ impl Steps for Distance<'_> {
             Part::Allocation => (Values::U32(distance.allocation().unwrap_or_default()), "0"),
             Part::Direction => (Values::U8(distance.direction().unwrap_or_default()), "255"),
             Part::Paths => {
-                let transform = input.place.and_then(|place| place.transform);
-                let cells = CellOf {
-                    width,
-                    height,
-                    transform,
-                };
-                let crs = input.place.and_then(|place| place.crs);
-                let epsg = transform.and(crs).and_then(formats::Crs::epsg);
-                return formats::write_paths_geojson(&found.paths, &cells, epsg, out);
+                return formats::write_paths_geojson(&found.paths, &input.cells, input.epsg, out);
             }
         };
         match format {
@@ -349,12 +334,14 @@ impl Steps for Distance<'_> {
         }
     }
 
-    fn algorithm(&self, engine: &Engine) -> &'static str {
+    fn algorithm(&self, engine: &Engine, input: &Input) -> &'static str {
         if engine.backend() != Backend::Cpu {
             // The kernels' only algorithm.
             return DistanceAlgorithm::Tiles.name();
         }
-        let algorithm = engine.distance_algorithm(&self.options, self.cells.get());
+        let Raster { width, height, .. } = input.raster;
+        let cells = u64::from(width) * u64::from(height);
+        let algorithm = engine.distance_algorithm(&self.options, cells);
         algorithm.name()
     }
 
@@ -374,7 +361,7 @@ impl Steps for Distance<'_> {
                 "height": height,
                 "cell_size": [x, y],
                 "sources": sources,
-                "notes": input.raster.notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "notes": image::notes(&input.raster.notes, None),
             }),
         }
     }

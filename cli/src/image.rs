@@ -1,13 +1,12 @@
 //! Reading the image that the command line names.
 
 use serde_json::json;
-use trazar::formats::{GeoReference, Note, ReadImage, ReadOptions, SampleKind, read_image};
+use trazar::formats::{Crs, GeoReference, Note, ReadImage, ReadOptions, SampleKind, read_image};
 
 use crate::args::{InputArgs, RunArgs, no_data_option};
 use crate::facts::Facts;
 use crate::failure::Failure;
 use crate::paths::source;
-use crate::place;
 use crate::printable::number;
 use crate::progress::Progress;
 use crate::stderr;
@@ -59,9 +58,15 @@ pub(crate) fn facts(input: &InputArgs, read: &ReadImage, placed: Option<&GeoRefe
 
 /// What is said of the file's other contents, with results in the coordinates of `placed`.
 pub(crate) fn notes(of_file: &[Note], placed: Option<&GeoReference>) -> Vec<String> {
-    let mut notes = of_file.iter().map(ToString::to_string).collect();
-    if let Some(placed) = placed {
-        place::correct_notes(&mut notes, of_file, placed);
+    // That a georeference is left out is not true of results in its coordinates.
+    let said = |note: &&Note| placed.is_none() || !matches!(note, Note::Georeference { .. });
+    let mut notes: Vec<_> = of_file
+        .iter()
+        .filter(said)
+        .map(ToString::to_string)
+        .collect();
+    if placed.is_some_and(|placed| placed.crs == Some(Crs::Other)) {
+        notes.push("the file's CRS has no EPSG code and is left out".into());
     }
     notes
 }

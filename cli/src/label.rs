@@ -109,7 +109,7 @@ impl Steps for Label<'_> {
         }
     }
 
-    fn algorithm(&self, engine: &Engine) -> &'static str {
+    fn algorithm(&self, engine: &Engine, _: &ReadImage) -> &'static str {
         engine.label_algorithm(&self.options).name()
     }
 

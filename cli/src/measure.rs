@@ -11,6 +11,7 @@ use trazar::{Backend, Engine, Job, Samples};
 use crate::args::{Asked, MeasureArgs, RunArgs, TableFormat};
 use crate::facts::{Facts, count};
 use crate::failure::Failure;
+use crate::image;
 use crate::output;
 use crate::paths::{check_distinct, is_stdout, source};
 use crate::progress::Progress;
@@ -119,13 +120,13 @@ fn unsupported(values: &RasterValues) -> trazar::Error {
     std::io::Error::other(reason).into()
 }
 
-/// Makes the file's value of no data background.
+/// Sets pixels with the file's no-data value to 0, background.
 #[allow(clippy::cast_lossless, reason = "of some of the types only")]
 fn leave_out(raster: &mut Raster) {
     let Some(no_data) = raster.no_data else {
         return;
     };
-    /// Replaces the values that `no_data` is, if the type has it.
+    /// Replaces values equal to `no_data` by 0, if the type can hold it.
     fn clear<T: Copy + PartialEq + Default>(values: &mut [T], no_data: Option<T>) {
         if let Some(no_data) = no_data {
             for value in values.iter_mut().filter(|value| **value == no_data) {
@@ -133,7 +134,7 @@ fn leave_out(raster: &mut Raster) {
             }
         }
     }
-    // Whole numbers that `f64` holds exactly; beyond them, a file's text names none.
+    // Up to here `f64` holds every whole number exactly; larger no-data values are ignored.
     const MOST: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
     let whole = no_data.fract() == 0.0 && no_data.abs() <= MOST;
     let Some(no_data) = whole.then_some(no_data as i64) else {
@@ -236,16 +237,16 @@ impl Steps for Measure<'_> {
         }
     }
 
-    fn algorithm(&self, _: &Engine) -> &'static str {
+    fn algorithm(&self, _: &Engine, _: &Input) -> &'static str {
         "runs"
     }
 
     fn input_facts(&self, input: &Input) -> Facts {
         let labels = &input.labels;
         let name = self.args.labels.display();
-        let mut notes: Vec<String> = labels.notes.iter().map(ToString::to_string).collect();
+        let mut notes = image::notes(&labels.notes, None);
         if let Some(raster) = &input.intensities {
-            notes.extend(raster.notes.iter().map(ToString::to_string));
+            notes.extend(image::notes(&raster.notes, None));
         }
         Facts {
             text: format!(

@@ -44,6 +44,19 @@ pub(crate) fn check_distinct(inputs: &[Named<'_>], outputs: &[Named<'_>]) -> Res
     Ok(())
 }
 
+/// Refuses several inputs that are standard input.
+pub(crate) fn check_one_stdin(inputs: &[Named<'_>]) -> Result<(), Failure> {
+    let from_stdin = inputs
+        .iter()
+        .filter(|(_, path)| *path == Some(Path::new("-")));
+    if from_stdin.count() > 1 {
+        return Err(Failure::usage(
+            "only one file can be standard input: give the others by their names",
+        ));
+    }
+    Ok(())
+}
+
 /// An argument with its file, as messages name them.
 fn described(argument: &str, path: &Path, standard: &str) -> String {
     match is_stdout(path) {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use trazar::formats::{Crs, GeoReference, Note};
+use trazar::formats::GeoReference;
 
 use crate::args::Coordinates;
 use crate::failure::Failure;
@@ -33,16 +33,4 @@ pub(crate) fn placed(
         )));
     }
     Ok(found)
-}
-
-/// Removes or replaces the note that a georeference is left out, if results are in its coordinates.
-pub(crate) fn correct_notes(notes: &mut Vec<String>, of_file: &[Note], placed: &GeoReference) {
-    let left_out = |note: &Note| matches!(note, Note::Georeference { .. });
-    for note in of_file.iter().filter(|note| left_out(note)) {
-        let text = note.to_string();
-        notes.retain(|other| *other != text);
-    }
-    if placed.crs == Some(Crs::Other) {
-        notes.push("the file's CRS has no EPSG code and is left out".into());
-    }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::json;
 use trazar::formats::{
-    self, GdsOptions, GeoReference, Raster, RasterValues, RegionSource, RegionWriteOptions,
+    self, GdsOptions, GeoReference, Note, Raster, RasterValues, RegionSource, RegionWriteOptions,
     read_raster,
 };
 use trazar::{Backend, BorderKind, Engine, Job, RegionOptions, Regions, Samples, ValueImage};
@@ -15,6 +15,7 @@ use crate::args::{Coordinates, NoDataArg, PolygonizeArgs, RegionFormat, RunArgs}
 use crate::facts::{Facts, count};
 use crate::failure::Failure;
 use crate::gds::gds_options;
+use crate::image;
 use crate::output;
 use crate::paths::{check_distinct, source};
 use crate::place;
@@ -65,7 +66,7 @@ macro_rules! types_of_values {
                 }
             }
 
-            /// Whether a value can equal `number`.
+            /// Whether the type of the values has `number`.
             fn can_be(&self, number: f64) -> bool {
                 match self {
                     $(Self::$variant(_) => <$type as Value>::of(number).is_some(),)*
@@ -219,18 +220,15 @@ impl Steps for Polygonize<'_> {
     }
 
     fn backends(&self) -> Option<&'static [Backend]> {
-        // Where no device is named.
+        // `--device auto` means the processor.
         Some(&[Backend::Cpu])
     }
 
     fn read(&self) -> Result<Input, Failure> {
-        let (raster, values) = self.read_raster()?;
+        let (mut raster, values) = self.read_raster()?;
         let no_data = self.no_data(&raster, &values)?;
-        let mut notes: Vec<String> = raster.notes.iter().map(ToString::to_string).collect();
         if self.args.nodata.is_some() {
-            let of_file = |note: &&formats::Note| matches!(note, formats::Note::NoData(_));
-            let said: Vec<_> = raster.notes.iter().filter(of_file).collect();
-            notes.retain(|note| !said.iter().any(|other| other.to_string() == *note));
+            raster.notes.retain(|note| !matches!(note, Note::NoData(_)));
         }
         let in_pixels = self.format.is_some_and(|format| !format.is_of_world());
         let asked = if in_pixels {
@@ -239,16 +237,14 @@ impl Steps for Polygonize<'_> {
             self.args.coordinates
         };
         let placed = place::placed(&self.args.raster, asked, || raster.georeference())?;
-        if let Some(placed) = &placed {
-            place::correct_notes(&mut notes, &raster.notes, placed);
-            if let Some(code) = placed.crs.and_then(|crs| crs.epsg())
-                && self.format.is_some_and(|format| !format.names_crs())
-                && code != 4326
-            {
-                notes.push(format!(
-                    "the output has no place for the CRS of its coordinates, EPSG:{code}"
-                ));
-            }
+        let mut notes = image::notes(&raster.notes, placed.as_ref());
+        if let Some(code) = placed.and_then(|placed| placed.crs?.epsg())
+            && self.format.is_some_and(|format| !format.names_crs())
+            && code != 4326
+        {
+            notes.push(format!(
+                "the output has no place for the CRS of its coordinates, EPSG:{code}"
+            ));
         }
         if self.format == Some(RegionFormat::Gds) {
             self.gds.check_fits(raster.width, raster.height)?;
@@ -292,7 +288,7 @@ impl Steps for Polygonize<'_> {
         with_regions!(found, regions => self.write_regions(format, regions, &options, out))
     }
 
-    fn algorithm(&self, _: &Engine) -> &'static str {
+    fn algorithm(&self, _: &Engine, _: &Input) -> &'static str {
         "fragments"
     }
 

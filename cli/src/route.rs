@@ -12,7 +12,7 @@ use crate::args::{self, NetInputArgs, RouteArgs, RouteFormat, RunArgs};
 use crate::facts::{Facts, count};
 use crate::failure::Failure;
 use crate::output;
-use crate::paths::{Named, check_distinct, source};
+use crate::paths::{Named, check_distinct, check_one_stdin, source};
 use crate::progress::Progress;
 use crate::run_job::Steps;
 
@@ -107,7 +107,7 @@ impl Steps for RouteNets<'_> {
         }
     }
 
-    fn algorithm(&self, engine: &Engine) -> &'static str {
+    fn algorithm(&self, engine: &Engine, _: &RoutingCase) -> &'static str {
         match &self.options {
             Some(options) => engine.route_algorithm(options).name(),
             None => "breadth-first",
@@ -149,14 +149,7 @@ fn check(args: &RouteArgs) -> Result<(), Failure> {
     }
     output::check_not_beside_json(args.output.as_deref(), &args.run)?;
     let inputs = args.input.files();
-    let from_stdin = inputs
-        .iter()
-        .filter(|(_, path)| *path == Some(Path::new("-")));
-    if from_stdin.count() > 1 {
-        return Err(Failure::usage(
-            "only one file can be standard input: give the others by their names",
-        ));
-    }
+    check_one_stdin(&inputs)?;
     check_distinct(&inputs, &[("-o", args.output.as_deref())])
 }
 

@@ -1,4 +1,4 @@
-//! The common course of labelling, tracing and routing jobs.
+//! The course that all jobs share.
 
 use std::io::Write;
 use std::path::Path;
@@ -68,7 +68,7 @@ pub(crate) trait Steps {
     ) -> trazar::Result<()>;
 
     /// The algorithm that `engine` used.
-    fn algorithm(&self, engine: &Engine) -> &'static str;
+    fn algorithm(&self, engine: &Engine, input: &Self::Input) -> &'static str;
 
     /// The summary's facts about the input.
     fn input_facts(&self, input: &Self::Input) -> Facts;
@@ -127,7 +127,7 @@ pub(crate) fn run<S: Steps>(steps: &S) -> Result<(), Failure> {
     Summary {
         job: S::NAME,
         device: engine.backend().name(),
-        algorithm: steps.algorithm(&engine),
+        algorithm: steps.algorithm(&engine, &input),
         input: steps.input_facts(&input),
         found: steps.found_facts(&found),
         list: steps.list(&input, &found),

@@ -146,7 +146,7 @@ impl Steps for Trace<'_> {
         }
     }
 
-    fn algorithm(&self, engine: &Engine) -> &'static str {
+    fn algorithm(&self, engine: &Engine, _: &Input) -> &'static str {
         engine.trace_algorithm(&self.options).name()
     }
 

@@ -164,7 +164,7 @@ impl Steps for TraceBands<'_> {
             .write_contours(format, &found.contours, placed, out)
     }
 
-    fn algorithm(&self, _: &Engine) -> &'static str {
+    fn algorithm(&self, _: &Engine, _: &Bands) -> &'static str {
         TraceAlgorithm::Fragments.name()
     }
 

@@ -72,7 +72,8 @@ pub(crate) struct DistanceArgs {
     #[arg(long, value_name = "COST", value_parser = finite, allow_negative_numbers = true)]
     pub(crate) max_cost: Option<f64>,
 
-    /// The cell's width and height: W,H or one number [default: those of FRICTION's transform, or 1]
+    /// The cell's width and height: W,H or one number [default: those of FRICTION's transform, or
+    /// 1]
     #[arg(long, value_name = "SIZE", value_parser = sides)]
     pub(crate) cell_size: Option<(f64, f64)>,
 

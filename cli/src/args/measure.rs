@@ -37,7 +37,8 @@ pub(crate) struct MeasureArgs {
     #[arg(long, value_name = "F", requires = "output")]
     pub(crate) format: Option<TableFormat>,
 
-    /// Properties to measure, in the order of the table's columns; all measures all that there are
+    /// Properties to measure, in the order of the table's columns; all stands for every property
+    /// that the input allows
     #[arg(
         long,
         value_name = "P,…",

@@ -266,8 +266,8 @@ fn files_that_are_no_images() {
     unreadable(Path::new("/dev/zero"), &["device"]);
 }
 
-/// Whether the library reads a file. If not, it says why in one line; and so does the command, which
-/// is run for one in eight files.
+/// Whether the library reads a file. If not, it says why in one line; and so does the command,
+/// which is run for one in eight files.
 fn is_read(path: &Path, number: usize) -> bool {
     let read = read_image(path, &ReadOptions::default());
     let reason = read.as_ref().err().map(ToString::to_string);
