@@ -21,7 +21,7 @@ use crate::arguments::{Integer, Name, Offset, named, named_by};
 use crate::arrays::{borrowed, contour_views, owned, python_bytes, reserve};
 use crate::engine::Device;
 use crate::errors;
-use crate::image::{self, Input};
+use crate::image::{self, Input, side};
 use crate::parts::{Reduced, detached, reduced};
 use crate::work;
 
@@ -127,7 +127,6 @@ pub(crate) fn find_contours<'py>(
     let py = images.py();
     let options = opencv_options(&mode, &method)?;
     let input = image::read(images, threshold, batch, false, 0)?;
-    let side = |side: usize| u32::try_from(side).unwrap_or(u32::MAX);
     offset.check_fits(side(input.width), side(input.height))?;
     let found = PyList::empty(py);
     for contours in trace_all(py, input, options, device)? {

@@ -15,11 +15,11 @@ use crate::arguments::{Name, named_by};
 use crate::arrays::{collect, owned};
 use crate::engine::Device;
 use crate::errors;
+use crate::image::side;
+use crate::view::View;
 use crate::work;
 
-/// Names used in out-of-memory errors.
-const FRICTION: &str = "the friction";
-const SOURCES: &str = "the sources";
+/// Named in out-of-memory errors.
 const PATH: &str = "the cells of a path";
 
 /// Costs, allocation and directions.
@@ -77,20 +77,12 @@ pub(crate) fn cost_distance<'py>(
         .direction(direction);
     let (cells, ids) = (cells.as_array(), ids.as_array());
     let start_costs = start_costs.as_array();
-    let listed = cells.rows().into_iter().zip(ids).zip(start_costs);
-    let listed =
-        listed.map(|((cell, &id), &cost)| Source::new(cell[1], cell[0], id).start_cost(cost));
-    // `Sources` would abort without memory.
-    let listed = collect(listed, SOURCES).map_err(errors::from_library)?;
     let mut sources = Sources::default();
-    for source in listed {
+    for ((cell, &id), &cost) in cells.rows().into_iter().zip(ids).zip(start_costs) {
+        let source = Source::new(cell[1], cell[0], id).start_cost(cost);
         sources.push(source).map_err(errors::from_library)?;
     }
-    let engine = match device {
-        // Costs of GPUs are not estimated yet: they work where they are named.
-        Device::Auto => Engine::cpu(),
-        named => named.engine(py, || trazar::Job::LabelBands { pixels: 0 }, 1)?,
-    };
+    let engine = device.named_engine(py)?;
     macro_rules! of_type {
         ($($type:ty)*) => {$(
             if let Ok(friction) = friction.cast::<PyArray2<$type>>() {
@@ -114,14 +106,10 @@ fn solve<'py, T: Friction + numpy::Element + 'static>(
     let py = friction.py();
     let shape = friction.shape();
     let (height, width) = (shape[0], shape[1]);
-    let friction = friction.readonly();
-    let values = collect(friction.as_array().iter().copied(), FRICTION);
-    let values = values.map_err(errors::from_library)?;
-    drop(friction);
-    let side = |side: usize| u32::try_from(side).unwrap_or(u32::MAX);
-    let found = work::run(py, engine, values.len() as u64, move |engine: &Engine| {
-        let samples = Samples::new(side(width), side(height), &values)?;
-        let surface = CostSurface::new(samples).no_data(no_data);
+    let view = View::new(friction.to_dyn())?;
+    let size = friction.len() as u64;
+    let found = work::run(py, engine, size, move |engine: &Engine| {
+        let surface = CostSurface::new(Samples::from(view.view())).no_data(no_data);
         engine.cost_distance(&surface, &sources, &options)
     })?;
     parts(py, found, (height, width))
@@ -147,7 +135,6 @@ pub(crate) fn follow(
     column: u32,
 ) -> PyResult<Py<PyAny>> {
     let py = direction.py();
-    let side = |side: usize| u32::try_from(side).unwrap_or(u32::MAX);
     let (height, width) = (side(direction.shape()[0]), side(direction.shape()[1]));
     let codes = direction.as_slice()?;
     let path = || -> Result<_, Error> {

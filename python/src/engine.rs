@@ -48,9 +48,10 @@ enum FoundGpu {
 }
 
 impl Device {
-    /// The engine for a band of an image, for `trazar.dask`: the processor, unless another device
-    /// is named. Several processes of one machine would have to share its GPU.
-    pub(crate) fn band_engine(self, py: Python<'_>) -> PyResult<Engine> {
+    /// The engine of the device that is named, else the processor: for bands of `trazar.dask`,
+    /// because several processes of one machine would have to share its GPU, and for jobs whose
+    /// time on a GPU is not estimated yet.
+    pub(crate) fn named_engine(self, py: Python<'_>) -> PyResult<Engine> {
         let device = match self {
             Self::Auto => Self::Cpu,
             named => named,

@@ -262,6 +262,19 @@ fn is_aligned(array: &Bound<'_, PyUntypedArray>) -> bool {
     flags & NPY_ARRAY_ALIGNED != 0
 }
 
+/// A side in pixels; too long ones are refused later.
+pub(crate) fn side(len: usize) -> u32 {
+    u32::try_from(len).unwrap_or(u32::MAX)
+}
+
+/// The mask of an image of the same size, if there is one.
+pub(crate) fn mask(array: Option<&Bound<'_, PyAny>>) -> PyResult<Option<BinaryImage>> {
+    match array {
+        None => Ok(None),
+        Some(array) => Ok(read(array, None, false, false, 0)?.images.pop()),
+    }
+}
+
 /// The array, or an aligned copy in this machine's byte order.
 pub(crate) fn in_place(array: Bound<'_, PyUntypedArray>) -> PyResult<Bound<'_, PyUntypedArray>> {
     let py = array.py();

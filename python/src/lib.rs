@@ -4,11 +4,12 @@
 //! |---|---|
 //! | `arguments.rs` | names, numbers and thresholds, and what is said of wrong ones |
 //! | `image.rs` | arrays to binary images |
+//! | `view.rs` | arrays that a job reads in place |
 //! | `arrays.rs` | vectors to NumPy arrays, without a copy |
 //! | `engine.rs` | the device that a call runs on |
 //! | `work.rs` | runs a job without the GIL, and ends it at Ctrl-C |
 //! | `contours.rs`, `labels.rs`, `measure.rs`, `rle.rs`, `routes.rs`, `distances.rs` | the jobs |
-//! | `regions.rs` | the jobs on arrays of values |
+//! | `regions.rs`, `sieve.rs` | the jobs on arrays of values |
 //! | `parts.rs` | the jobs on bands of an image, for `trazar.dask` |
 //! | `device/` | the same on arrays in a GPU's memory |
 //! | `errors.rs` | the library's errors as Python's exceptions |
@@ -40,6 +41,7 @@ mod regions;
 mod rle;
 mod routes;
 mod sieve;
+mod view;
 mod work;
 
 use pyo3::prelude::*;

@@ -159,7 +159,7 @@ pub(crate) fn label_part(
     device: Device,
 ) -> PyResult<(LabelPart, Measures)> {
     let options = labels::options(connectivity, None, statistics)?.components;
-    let engine = device.band_engine(py)?;
+    let engine = device.named_engine(py)?;
     detached(py, || {
         let mut part = engine.label_part(&mask.image, first_row, &options)?;
         let components = part.take_inside();
@@ -247,7 +247,7 @@ impl BandNumbers {
         device: Device,
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = labels::options(connectivity, None, false)?.components;
-        let engine = device.band_engine(py)?;
+        let engine = device.named_engine(py)?;
         let (band, numbers) = (&mask.image, &self.numbers);
         let shape = Ix2(band.height() as usize, band.width() as usize);
         if wide {
@@ -345,7 +345,7 @@ pub(crate) fn trace_part(
     device: Device,
 ) -> PyResult<ContourPart> {
     let options = named_options(&retrieval, &approximation, &geometry, None)?.contours;
-    let engine = device.band_engine(py)?;
+    let engine = device.named_engine(py)?;
     let part = detached(py, || {
         let mut band = Band::new(&mask.image, first_row);
         if let Some(above) = above {

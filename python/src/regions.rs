@@ -1,6 +1,6 @@
 //! Regions of arrays of values in this machine's memory.
 
-use numpy::ndarray::{ArrayView2, Ix2, RawArrayView};
+use numpy::ndarray::ArrayView2;
 use numpy::{Element, IntoPyArray, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
@@ -8,8 +8,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyFloat, PyList, PyString};
 use trazar::{
-    BinaryImage, BorderKind, Connectivity, Contours, Engine, Job, PixelValue, RegionOptions,
-    ValueImage,
+    BinaryImage, BorderKind, Connectivity, Contours, Engine, PixelValue, RegionOptions, ValueImage,
 };
 
 use crate::arguments::Integer;
@@ -18,6 +17,7 @@ use crate::contours::{HostContours, opencv_options};
 use crate::engine::Device;
 use crate::errors;
 use crate::image;
+use crate::view::View;
 use crate::work;
 
 /// Calls a function on an array of one of the library's types of values.
@@ -44,36 +44,7 @@ macro_rules! on_values {
     }};
 }
 
-/// An array that a job reads without the GIL, perhaps after its call has ended with an exception.
-struct Held<T> {
-    /// Keeps the values.
-    _array: Py<PyArray2<T>>,
-    view: RawArrayView<T, Ix2>,
-}
-
-// SAFETY: the view's values are the array's, which `Held` keeps. The job only reads them. As for
-// NumPy's own functions without the GIL, nothing may write them meanwhile: the documentation says
-// so.
-unsafe impl<T: Send> Send for Held<T> {}
-
-impl<T: Element> Held<T> {
-    fn new(array: &Bound<'_, PyArray2<T>>) -> PyResult<Self> {
-        let borrowed = array
-            .try_readonly()
-            .map_err(|error| errors::input(error.to_string()))?;
-        Ok(Self {
-            view: borrowed.as_array().raw_view(),
-            _array: array.clone().unbind(),
-        })
-    }
-
-    fn view(&self) -> ArrayView2<'_, T> {
-        // SAFETY: the array has these values, aligned, as long as `self` keeps it.
-        unsafe { self.view.deref_into_view() }
-    }
-}
-
-/// What of an image counts.
+/// Which pixels of an image belong to regions.
 struct Counted<T> {
     background: Vec<T>,
     mask: Option<BinaryImage>,
@@ -86,10 +57,7 @@ impl<T: PixelValue + Element> Counted<T> {
             .cast::<numpy::PyArray1<T>>()
             .map_err(|_| PyTypeError::new_err("background of another type"))?
             .to_vec()?;
-        let mask = match mask {
-            None => None,
-            Some(mask) => image::read(mask, None, false, false, 0)?.images.pop(),
-        };
+        let mask = image::mask(mask)?;
         Ok(Self { background, mask })
     }
 
@@ -119,22 +87,16 @@ where
 {
     let py = array.py();
     let counted = Counted::new(background, mask)?;
-    let held = Held::new(array)?;
-    let engine = match device {
-        // Costs of GPUs are not estimated yet: they work where they are named.
-        Device::Auto => Engine::cpu(),
-        device => device.engine(py, || Job::TraceBands { pixels: 0 }, 1)?,
-    };
+    let view = View::new(array.to_dyn())?;
+    let engine = device.named_engine(py)?;
     let size = array.len() as u64;
     work::run(py, engine, size, move |engine: &Engine| {
-        // All of it, which is `Send` as a whole.
-        let held = held;
-        job(engine, &counted.image(held.view())?)
+        job(engine, &counted.image(view.view())?)
     })
 }
 
 /// The options for 4 or 8 neighbours.
-fn neighbours(connectivity: u32) -> Connectivity {
+pub(crate) fn neighbours(connectivity: u32) -> Connectivity {
     match connectivity {
         8 => Connectivity::Eight,
         _ => Connectivity::Four,
@@ -282,7 +244,7 @@ pub(crate) fn region_dicts<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let py = contours.py();
     let contours = &contours.get().contours;
-    // The new objects are no garbage: looking for some would take as long as making them.
+    // None of the new objects is garbage, and a collection would take as long as making them.
     // SAFETY: the GIL is held.
     let was_enabled = unsafe { ffi::PyGC_Disable() } == 1;
     let made = make_dicts(py, contours, values, &transform);

@@ -1,18 +1,17 @@
 //! Masks as run lengths, for `trazar.rle`.
 
 use numpy::ndarray::Ix1;
-use numpy::{Element, PyArray1};
+use numpy::{PyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use rayon::prelude::*;
-use trazar::measure::Label;
 use trazar::rle::{Merge, Rle, encode_labels, iou_of_all, merge};
 use trazar::{BinaryImage, Engine};
 
 use crate::arrays::{collect, owned, python_bytes};
 use crate::errors;
 use crate::image::{self, in_place, numpys};
-use crate::measure::{Labels, View};
+use crate::measure::{Labels, with_labels};
 use crate::work::{self, in_pool};
 
 /// A mask from Python: its height, its width and its counts, compressed or not.
@@ -42,23 +41,31 @@ type Text<'py> = (u32, u32, Bound<'py, PyBytes>);
 
 /// Compresses masks.
 fn texts<'py>(py: Python<'py>, masks: &[Rle]) -> PyResult<Vec<Text<'py>>> {
-    let texts = masks.iter().map(|mask| {
-        let text = mask.to_text().map_err(errors::from_library)?;
-        Ok((mask.height(), mask.width(), python_bytes(py, &text)?))
-    });
-    texts.collect()
+    masks.iter().map(|mask| text(py, mask)).collect()
 }
 
-/// Encodes the masks of an array of shape (H, W) or (N, H, W), in which columns are rows if they
-/// are `turned`.
+/// Compresses a mask.
+fn text<'py>(py: Python<'py>, mask: &Rle) -> PyResult<Text<'py>> {
+    let text = mask.to_text().map_err(errors::from_library)?;
+    Ok((mask.height(), mask.width(), python_bytes(py, &text)?))
+}
+
+/// The masks as the library takes them.
+fn plain(masks: Vec<Given>) -> PyResult<Vec<Rle>> {
+    let masks = masks.into_iter().map(|Given(mask)| mask);
+    collect(masks, "masks").map_err(errors::from_library)
+}
+
+/// Encodes the masks of an array of shape (H, W) or (N, H, W), which are transposed if they are
+/// `turned`: rows are the masks' columns.
 #[pyfunction]
 pub(crate) fn rle_encode<'py>(masks: &Bound<'py, PyAny>, turned: bool) -> PyResult<Vec<Text<'py>>> {
     let py = masks.py();
-    let is_batch = numpy::PyUntypedArrayMethods::ndim(&numpys(masks)?) == 3;
-    let input = image::read(masks, None, is_batch, true, 0)?;
+    let array = numpys(masks)?;
+    let is_batch = array.ndim() == 3;
+    let input = image::read(&array, None, is_batch, true, 0)?;
     if input.images.is_empty() {
         // Without pixels there is one count of 0.
-        let shape: Vec<usize> = numpys(masks)?.getattr("shape")?.extract()?;
         let side = |side: usize| u32::try_from(side).map_err(|_| errors::input("too many pixels"));
         let (height, width) = (side(input.height)?, side(input.width)?);
         let (height, width) = if turned {
@@ -66,7 +73,7 @@ pub(crate) fn rle_encode<'py>(masks: &Bound<'py, PyAny>, turned: bool) -> PyResu
         } else {
             (height, width)
         };
-        let count = if is_batch { shape[0] } else { 1 };
+        let count = if is_batch { array.shape()[0] } else { 1 };
         let mask = Rle::new(height, width, vec![0]).map_err(errors::from_library)?;
         return texts(py, &vec![mask; count]);
     }
@@ -89,21 +96,16 @@ pub(crate) fn rle_encode<'py>(masks: &Bound<'py, PyAny>, turned: bool) -> PyResu
 pub(crate) fn rle_encode_labels<'py>(
     labels: &Bound<'py, PyAny>,
 ) -> PyResult<(Bound<'py, PyArray1<i64>>, Vec<Text<'py>>)> {
-    fn encode<L: Label + Element>(labels: &View<L>) -> trazar::Result<Vec<(i64, Rle)>> {
-        encode_labels(labels.view())
-    }
     let py = labels.py();
     let array = in_place(numpys(labels)?)?;
-    let size = array.len()? as u64;
+    let size = array.len() as u64;
     let labels = Labels::of(&array)?;
-    let found = work::run(py, Engine::cpu(), size, move |_| match &labels {
-        Labels::U8(labels) => encode(labels),
-        Labels::U16(labels) => encode(labels),
-        Labels::U32(labels) => encode(labels),
-        Labels::I16(labels) => encode(labels),
-        Labels::I32(labels) => encode(labels),
-        Labels::I64(labels) => encode(labels),
-    })?;
+    let found = work::run(
+        py,
+        Engine::cpu(),
+        size,
+        move |_| with_labels!(&labels, labels => encode_labels(labels.view())),
+    )?;
     let (labels, masks): (Vec<i64>, Vec<Rle>) = found.into_iter().unzip();
     Ok((owned(py, Ix1(labels.len()), labels)?, texts(py, &masks)?))
 }
@@ -167,10 +169,6 @@ pub(crate) fn rle_iou(
     truth: Vec<Given>,
     is_crowd: Vec<bool>,
 ) -> PyResult<Bound<'_, PyArray1<f64>>> {
-    let plain = |masks: Vec<Given>| {
-        let masks = masks.into_iter().map(|Given(mask)| mask);
-        collect(masks, "masks").map_err(errors::from_library)
-    };
     let (found, truth) = (plain(found)?, plain(truth)?);
     let all = py.detach(|| {
         let all = iou_of_all(&found, &truth, &is_crowd)?;
@@ -184,14 +182,11 @@ pub(crate) fn rle_iou(
 /// The union or the intersection of masks.
 #[pyfunction]
 pub(crate) fn rle_merge(py: Python<'_>, masks: Vec<Given>, intersect: bool) -> PyResult<Text<'_>> {
-    let masks = masks.into_iter().map(|Given(mask)| mask);
-    let masks = collect(masks, "masks").map_err(errors::from_library)?;
+    let masks = plain(masks)?;
     let how = match intersect {
         true => Merge::Intersection,
         false => Merge::Union,
     };
     let merged = py.detach(|| merge(&masks, how));
-    let merged = merged.map_err(errors::from_library)?;
-    let text = merged.to_text().map_err(errors::from_library)?;
-    Ok((merged.height(), merged.width(), python_bytes(py, &text)?))
+    text(py, &merged.map_err(errors::from_library)?)
 }

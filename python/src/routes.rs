@@ -15,6 +15,7 @@ use crate::arguments::{Integer, Name, named, named_by};
 use crate::arrays::{borrowed, collect, owned, reserve};
 use crate::engine::Device;
 use crate::errors;
+use crate::image::side;
 use crate::work;
 
 /// A routing grid.
@@ -52,7 +53,6 @@ impl Grid {
                 via.shape()
             )));
         }
-        let side = |side: usize| u32::try_from(side).unwrap_or(u32::MAX);
         let values = |of: &numpy::ndarray::ArrayViewD<'_, u32>| -> PyResult<Vec<u32>> {
             collect(of.iter().copied(), WEIGHTS).map_err(errors::from_library)
         };

@@ -8,7 +8,8 @@ use trazar::{BinaryImage, Connectivity, Engine, PixelValue, ValueImage};
 use crate::arrays::owned;
 use crate::errors;
 use crate::image::{self, in_place, numpys};
-use crate::measure::View;
+use crate::regions::neighbours;
+use crate::view::View;
 use crate::work;
 
 /// The array with small regions replaced; `None` if its elements are not of type `T`.
@@ -44,14 +45,8 @@ pub(crate) fn sieve<'py>(
     connectivity: u32,
 ) -> PyResult<Bound<'py, PyAny>> {
     let array = in_place(numpys(source)?)?;
-    let mask = match mask {
-        Some(mask) => image::read(mask, None, false, false, 0)?.images.pop(),
-        None => None,
-    };
-    let connectivity = match connectivity {
-        8 => Connectivity::Eight,
-        _ => Connectivity::Four,
-    };
+    let mask = image::mask(mask)?;
+    let connectivity = neighbours(connectivity);
     let mask = mask.as_ref();
     macro_rules! first_of {
         ($($type:ty)*) => {$(

@@ -61,6 +61,12 @@ def check_threshold(threshold: Any) -> None:
         raise InputError(f"threshold={threshold!r}: it is a number")
 
 
+def check_connectivity(connectivity: int) -> None:
+    """Refuse a connectivity of values other than 4 and 8."""
+    if connectivity not in (4, 8):
+        raise InputError(f"connectivity={connectivity!r}: it is 4 or 8 neighbours")
+
+
 def check_device(device: str) -> None:
     """Refuse a device that an array in a GPU's memory can't be worked on."""
     if device not in ("auto", "cuda"):

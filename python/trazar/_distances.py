@@ -210,14 +210,14 @@ def cost_distance(
            [1. , nan, 4.5],
            [2.5, 4. , 5. ]], dtype=float32)
     """
-    given, values = _friction(friction)
+    values = _friction(friction)
     cells, found_ids = _sources(sources, values.shape, ids)
     parts = _trazar.cost_distance(
         values,
         cells,
         found_ids,
         _start_costs(start_costs, cells, values.shape),
-        _sampling(sampling, given),
+        _sampling(sampling, friction),
         str(neighbours),
         "mean",
         None if max_cost is None else _number("max_cost", max_cost),
@@ -227,7 +227,7 @@ def cost_distance(
         bool(direction),
         device,
     )
-    return CostDistance(*(_like(given, part) for part in parts))
+    return CostDistance(*(_like(friction, part) for part in parts))
 
 
 def least_cost_path(
@@ -411,8 +411,8 @@ def route_through_array(
     return [(row, column) for row, column in path.cells.tolist()], path.cost
 
 
-def _friction(friction: Any) -> tuple[Any, NDArray[Any]]:
-    """The friction as it was given, and as a contiguous array of a type that is taken."""
+def _friction(friction: Any) -> NDArray[Any]:
+    """The friction as a contiguous array of a type that is taken."""
     import numpy as np
 
     if is_on_gpu(friction):
@@ -429,7 +429,7 @@ def _friction(friction: Any) -> tuple[Any, NDArray[Any]]:
             values = values.astype(np.uint8)
         else:
             values = values.astype(np.float32 if small else np.float64)
-    return friction, np.ascontiguousarray(values)
+    return np.ascontiguousarray(values)
 
 
 def _sources(

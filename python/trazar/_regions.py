@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from trazar import _trazar
-from trazar._arrays import is_on_gpu
-from trazar._contours import Contours
+from trazar._arrays import check_connectivity, is_on_gpu
+from trazar._contours import Contours, _counted
 from trazar._errors import InputError
 from trazar._tracing import CHAIN_APPROX_SIMPLE, RETR_TREE
 
@@ -114,7 +114,7 @@ def polygonize(
     >>> regions.values.tolist(), regions.regions.tolist()
     ([3, 3, 8], [1, 1, 2])
     """
-    _check_connectivity(connectivity)
+    check_connectivity(connectivity)
     values = _values(image, "image")
     traced = _trazar.trace_regions(
         values, _background(background, values), mask, connectivity, device
@@ -163,7 +163,7 @@ def label_values(
     >>> labels.tolist(), count
     ([[1, 1, 0], [2, 1, 3]], 3)
     """
-    _check_connectivity(connectivity)
+    check_connectivity(connectivity)
     values = _values(image, "image")
     return _trazar.label_values(
         values, _background(background, values), mask, connectivity, device
@@ -344,7 +344,7 @@ class Regions:
     def __repr__(self) -> str:
         regions, rings = self._count, len(self._contours)
         return (
-            f"Regions({regions} region{'s'[: regions != 1]}, {rings} ring{'s'[: rings != 1]}, "
+            f"Regions({_counted(regions, 'region')}, {_counted(rings, 'ring')}, "
             f"{self._contours.width} × {self._contours.height} pixels)"
         )
 
@@ -448,11 +448,6 @@ class Regions:
         >>> regions.to_geoparquet("regions.parquet", crs="EPSG:32633")
         """
         self.to_geopandas(crs).to_parquet(path)
-
-
-def _check_connectivity(connectivity: int) -> None:
-    if connectivity not in (4, 8):
-        raise InputError(f"connectivity={connectivity!r}: it is 4 or 8 neighbours")
 
 
 def _transform(transform: Any) -> tuple[float, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from trazar import _trazar
-from trazar._arrays import is_on_gpu
+from trazar._arrays import check_connectivity, is_on_gpu
 from trazar._errors import InputError
 
 if TYPE_CHECKING:
@@ -62,8 +62,7 @@ def sieve(
 
     if is_on_gpu(source):
         raise InputError("source on a GPU: it is sieved on the host; copy it there first")
-    if connectivity not in (4, 8):
-        raise InputError(f"connectivity={connectivity!r}: it is 4 or 8 neighbours")
+    check_connectivity(connectivity)
     try:
         least = int(size)
     except (TypeError, ValueError):

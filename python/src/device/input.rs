@@ -15,7 +15,7 @@ use super::array::{UNVERSIONED, VERSIONED, tensor_error};
 use super::place::{LEGACY, Library, OpenStream, place};
 use crate::arguments::Threshold;
 use crate::errors;
-use crate::image::check_batch;
+use crate::image::{check_batch, side};
 
 /// One image, or consecutive images of one size, with one byte per pixel.
 pub(crate) struct Input<'py> {
@@ -51,9 +51,10 @@ pub(super) struct Layout {
 }
 
 impl<'py> Input<'py> {
-    /// An array of shape (H, W), or with `batch` (N, H, W), in a GPU's memory. Foreground is what is
-    /// greater than `threshold`, or without one every value other than 0. Elements other than bytes
-    /// are compared by the array's own library, into a mask that is used instead of the array.
+    /// An array of shape (H, W), or with `batch` (N, H, W), in a GPU's memory. Foreground is what
+    /// is greater than `threshold`, or without one every value other than 0. Elements other than
+    /// bytes are compared by the array's own library, into a mask that is used instead of the
+    /// array.
     pub(crate) fn new(
         array: &Bound<'py, PyAny>,
         threshold: Option<&Bound<'py, PyAny>>,
@@ -88,7 +89,6 @@ impl<'py> Input<'py> {
             return Err(refused(&layout));
         };
         check_batch(layout.shape.len() == 3, batch)?;
-        let side = |side: usize| u32::try_from(side).unwrap_or(u32::MAX);
         let input = Self {
             py,
             place,

@@ -135,7 +135,8 @@ fn label_into(
     options: &LabelOptions,
     mut output: DeviceBuffer<u32>,
 ) -> trazar::Result<Labelled> {
-    // As aligned as a `Gpu`'s memory. Images of more pixels are labelled in bands.
+    // Kernels need the alignment that a `Gpu`'s own memory has. Images of more pixels are labelled
+    // in bands.
     let is_aligned = output.as_ptr().addr().is_multiple_of(256);
     let pixels = u64::from(image.width()) * u64::from(image.height());
     let found = if is_aligned && pixels < 1 << 31 {

@@ -27,7 +27,7 @@ pub(super) fn buffer(
         )));
     }
     let own = Library::of(output)?;
-    // An array that does not say is left to the driver, below.
+    // If the array does not name its device, the driver checks the address below.
     let given = match own == Library::Torch || output.hasattr(intern!(py, "__dlpack_device__"))? {
         true => device_index(output, own)?,
         false => index,

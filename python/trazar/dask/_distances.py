@@ -13,18 +13,17 @@ from dask.delayed import delayed
 from trazar import _trazar
 from trazar._distances import (
     CostDistance,
-    _cells,
-    _ids,
     _is_xarray,
     _like,
     _number,
     _raster_sources,
     _sampling,
+    _sources,
 )
 from trazar._errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -177,26 +176,18 @@ class _Chunks:
                 )
             raster = da.asarray(sources).rechunk(self.sizes).to_delayed()
             return {chunk: raster[chunk] for chunk in self.all()}
-        given = np.asarray(sources)
-        if given.ndim != 2 or given.shape[1] != 2:
-            raise InputError(
-                f"sources of shape {given.shape}: cells have shape (n, 2), a raster of sources has "
-                f"that of the friction, {self.shape}"
-            )
-        cells = _cells("sources", given, self.shape)
-        numbers = np.arange(1, len(cells) + 1) if ids is None else np.asarray(ids)
+        cells, numbers = _sources(sources, self.shape, ids)
         costs = np.zeros(len(cells)) if start_costs is None else np.asarray(start_costs, float)
-        for name, values in (("ids", numbers), ("start_costs", costs)):
-            if values.shape != (len(cells),):
-                raise InputError(
-                    f"{name} of shape {values.shape}: there is one for each of {len(cells)} cells"
-                )
+        if costs.shape != (len(cells),):
+            raise InputError(
+                f"start_costs of shape {costs.shape}: there is one for each of {len(cells)} cells"
+            )
         places = [np.searchsorted(self.starts[k], cells[:, k], "right") - 1 for k in (0, 1)]
         found = {}
         for chunk in self.all():
             here = (places[0] == chunk[0]) & (places[1] == chunk[1])
             own = cells[here] - np.array(self.corner(chunk), np.uint32)
-            found[chunk] = (own, _ids(numbers[here]), costs[here])
+            found[chunk] = (own, numbers[here], costs[here])
         return found
 
 
@@ -217,23 +208,13 @@ class _Solver:
         solve = delayed(_rims, pure=False)
         has_sources = False
         while due:
-            tasks = [
-                solve(
-                    self.chunks.blocks[chunk],
-                    self.sources[chunk],
-                    rings[chunk],
-                    self.chunks.margin,
-                    self.chunks.corner(chunk),
-                    self.options,
-                )
-                for chunk in due
-            ]
+            tasks = [self.task(solve, chunk, rings[chunk]) for chunk in due]
             changed = set()
             for chunk, (count, rims) in zip(due, dask.compute(*tasks)):
                 has_sources |= count > 0
                 before = self.rims.get(chunk)
                 self.rims[chunk] = rims
-                if rims is not None and not _same(before, rims):
+                if not _same(before and before.values(), rims.values()):
                     changed.add(chunk)
             around = {
                 (i + di, j + dj) for i, j in changed for di in (-1, 0, 1) for dj in (-1, 0, 1)
@@ -241,12 +222,19 @@ class _Solver:
             due = []
             for chunk in sorted(around):
                 ring = self.ring(chunk)
-                if not _same_ring(rings[chunk], ring):
+                if not _same(rings[chunk], ring):
                     rings[chunk] = ring
                     due.append(chunk)
         if not has_sources:
             raise InputError("there are no sources: give at least one cell")
-        self.rings = rings
+        solve = delayed(_solve, pure=True)
+        self.solved = {chunk: self.task(solve, chunk, rings[chunk]) for chunk in rings}
+
+    def task(self, solve: Any, chunk: tuple[int, int], ring: Any) -> Any:
+        """The call of a lazy function for a chunk, with the cells around it."""
+        chunks = self.chunks
+        block, corner = chunks.blocks[chunk], chunks.corner(chunk)
+        return solve(block, self.sources[chunk], ring, chunks.margin, corner, self.options)
 
     def ring(self, chunk: tuple[int, int]) -> Any:
         """The costs and ids of the cells around a chunk: above, below, left and right of it."""
@@ -274,21 +262,13 @@ class _Solver:
 
     def result(self, index: int, dtype: np.dtype[Any]) -> da.Array:
         """The costs, or the ids, of all chunks."""
-        solve, item = delayed(_solve, pure=True), delayed(_item, pure=True)
+        item = delayed(_item, pure=True)
         rows = []
         for i in range(self.chunks.grid[0]):
             row = []
             for j in range(self.chunks.grid[1]):
-                solved = solve(
-                    self.chunks.blocks[i, j],
-                    self.sources[i, j],
-                    self.rings[i, j],
-                    self.chunks.margin,
-                    self.chunks.corner((i, j)),
-                    self.options,
-                )
                 shape = self.chunks.sizes[0][i], self.chunks.sizes[1][j]
-                row.append(da.from_delayed(item(solved, index), shape, dtype))
+                row.append(da.from_delayed(item(self.solved[i, j], index), shape, dtype))
             rows.append(row)
         return da.block(rows)
 
@@ -305,17 +285,8 @@ def _plain(block: NDArray[Any], no_data: float | None, real: np.dtype[Any]) -> N
     return plain
 
 
-def _same(before: dict[str, _Strip] | None, now: dict[str, _Strip]) -> bool:
-    if before is None:
-        return all(np.isnan(costs).all() for costs, _ in now.values())
-    return all(
-        np.array_equal(before[side][0], costs, equal_nan=True)
-        and np.array_equal(before[side][1], ids)
-        for side, (costs, ids) in now.items()
-    )
-
-
-def _same_ring(before: Any, now: Any) -> bool:
+def _same(before: Iterable[_Strip] | None, now: Iterable[_Strip]) -> bool:
+    """Whether strips are as before; at first, whether there are no costs in them."""
     if before is None:
         return all(np.isnan(costs).all() for costs, _ in now)
     return all(
@@ -363,7 +334,7 @@ def _solve(
         around = np.argwhere(~np.isnan(wide_costs)).astype(np.uint32)
         where = tuple(around.T)
         cells = np.concatenate([cells, around])
-        # Without allocation there are none.
+        # Without allocation the ring's ids are 0; any valid id will do.
         ids = np.concatenate([ids, np.maximum(wide_ids[where], 1)])
         starts = np.concatenate([starts, wide_costs[where].astype(np.float64)])
     if not len(cells):
@@ -402,7 +373,7 @@ def _rims(
     margin: int,
     corner: tuple[int, int],
     options: dict[str, Any],
-) -> tuple[int, dict[str, _Strip] | None]:
+) -> tuple[int, dict[str, _Strip]]:
     """The number of a chunk's own sources, and the strips along its sides."""
     cost, ids, own = _solve(block, sources, ring, margin, corner, options)
     m = margin
