@@ -1,5 +1,5 @@
-//! Costs of travel on the GPU, the median of several runs by the host's clock: resident (friction and
-//! costs in the GPU's memory, f32 only), and from host to host.
+//! Costs of travel on the GPU, the median of several runs by the host's clock: resident (friction
+//! and costs in the GPU's memory, f32 only), and from host to host.
 //! `cargo bench -p trazar-benches --bench gpu_distance`
 //!
 //! Every result that is timed is first compared, bit for bit, with that of all cores of the
@@ -20,8 +20,7 @@ use trazar::distance::{CostDistanceOptions, CostSurface, Neighbours, Precision, 
 use trazar::hooks::ResidentCosts;
 use trazar::{Engine, Result, Samples};
 use trazar_bench_support::settings::list;
-
-const MS_PER_S: f64 = 1e3;
+use trazar_bench_support::timing::{MS_PER_S, median_ms};
 
 /// The rasters.
 const KINDS: [&str; 3] = ["random", "uniform", "serpentine"];
@@ -46,19 +45,6 @@ fn friction(kind: &str, side: u32) -> Vec<f32> {
         },
     });
     cells.collect()
-}
-
-/// The median time of `work` in milliseconds, after one run that is not counted.
-fn median_ms(repeats: usize, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
-    work()?;
-    let mut times = Vec::with_capacity(repeats);
-    for _ in 0..repeats {
-        let started = Instant::now();
-        work()?;
-        times.push(started.elapsed().as_secs_f64() * MS_PER_S);
-    }
-    times.sort_by(f64::total_cmp);
-    Ok(times[repeats / 2])
 }
 
 fn bench(gpu: &Engine, kind: &str, side: u32, options: &CostDistanceOptions) -> Result<()> {

@@ -34,26 +34,8 @@ use trazar::{
 };
 use trazar_bench_support::images;
 use trazar_bench_support::settings::{is_wanted, list};
+use trazar_bench_support::timing::{MS_PER_S, median, median_ms};
 use trazar_bench_support::variants::variants;
-
-const MS_PER_S: f64 = 1e3;
-
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
-}
-
-/// The median time of `work` in milliseconds.
-fn median_ms(repeats: usize, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
-    work()?;
-    let mut times = Vec::with_capacity(repeats);
-    for _ in 0..repeats {
-        let started = Instant::now();
-        work()?;
-        times.push(started.elapsed().as_secs_f64() * MS_PER_S);
-    }
-    Ok(median(times))
-}
 
 /// The median time of each stage, with a wait for the GPU after each.
 fn stages(

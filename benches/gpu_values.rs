@@ -20,22 +20,8 @@ use trazar::{
     Result, Samples, ValueImage,
 };
 use trazar_bench_support::settings::list;
+use trazar_bench_support::timing::{MS_PER_S, median_ms};
 use trazar_bench_support::values::{cells, classes};
-
-const MS_PER_S: f64 = 1e3;
-
-/// The median time of `work` in milliseconds, after one run that is not counted.
-fn median_ms(repeats: usize, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
-    work()?;
-    let mut times = Vec::with_capacity(repeats);
-    for _ in 0..repeats {
-        let started = Instant::now();
-        work()?;
-        times.push(started.elapsed().as_secs_f64() * MS_PER_S);
-    }
-    times.sort_by(f64::total_cmp);
-    Ok(times[repeats / 2])
-}
 
 /// Times one image.
 fn bench<T: PixelValue>(gpu: &Queue, name: &str, side: u32, values: &[T]) -> Result<()> {

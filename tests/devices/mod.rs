@@ -3,7 +3,8 @@
 //! them can show stands beside those entry points.
 //!
 //! What differs between the devices is data, a [`PerDevice`]: sizes and numbers of cases, since the
-//! emulator is slow. On the emulator, a case also draws or numbers orders of threads.
+//! emulator is slow. On the emulator, a case also chooses the order of the threads, at random or by
+//! number.
 //!
 //! Images, nets and orders follow one seed, which a failure names; `TRAZAR_SEED` replaces it.
 

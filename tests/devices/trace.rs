@@ -159,8 +159,8 @@ pub(crate) fn contours_of_every_pattern_in_tiles<D: Device>(device: &D) {
     );
 }
 
-/// Every pattern at one awkward size, each time in its own order of threads. The emulator takes both
-/// geometries and approximations, a GPU every combination of options, and inverted images too.
+/// Every pattern at one awkward size, each time in its own order of threads. The emulator takes
+/// both geometries and approximations, a GPU every combination of options, and inverted images too.
 pub(crate) fn contours_of_every_pattern<D: Device>(device: &D) {
     let some = GEOMETRIES.into_iter().flat_map(|geometry| {
         APPROXIMATIONS.map(|approximation| {
@@ -236,7 +236,8 @@ pub(crate) fn contours_of_batches<D: Device>(device: &D) {
     );
 }
 
-/// Points with an offset added, also where sums pass 2³¹, are those of the CPU with the same offset.
+/// Points with an offset added, also where sums pass 2³¹, are those of the CPU with the same
+/// offset.
 pub(crate) fn translated_points<D: Device>(device: &D) {
     let offset = (any::<i32>(), any::<i32>());
     check::<D, _>(

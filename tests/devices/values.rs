@@ -12,6 +12,22 @@ use trazar_test_support::values::{Classes, PATTERNS};
 
 use super::{Device, PerDevice, check};
 
+/// An image from which the background's value and what the mask leaves out are left out.
+fn image_of<'a, T: PixelValue>(
+    samples: Samples<'a, T>,
+    background: Option<T>,
+    mask: Option<&'a BinaryImage>,
+) -> ValueImage<'a, T> {
+    let mut image = ValueImage::new(samples).unwrap();
+    if let Some(background) = background {
+        image = image.background(background).unwrap();
+    }
+    if let Some(mask) = mask {
+        image = image.mask(mask).unwrap();
+    }
+    image
+}
+
 /// Labels an image whose values are `to_value` of the classes, with padded rows, and compares with
 /// flooding. With `background`, class 0 is left out; with `mask`, what the mask leaves out.
 fn check_labels<T: PixelValue>(
@@ -31,13 +47,7 @@ fn check_labels<T: PixelValue>(
     }
     let stride = width as usize + padding;
     let samples = Samples::with_strides(width, height, stride, 1, &values).unwrap();
-    let mut image = ValueImage::new(samples).unwrap();
-    if background {
-        image = image.background(to_value(0)).unwrap();
-    }
-    if let Some(mask) = mask {
-        image = image.mask(mask).unwrap();
-    }
+    let image = image_of(samples, background.then(|| to_value(0)), mask);
     let found = engine.label_values(&image, connectivity)?;
     let expected = classes.regions(connectivity, |at| {
         let (x, y) = (at as u32 % width, at as u32 / width);
@@ -164,13 +174,7 @@ fn check_regions_of<G: Gpu + Send + Sync + 'static>(
     mask: Option<&BinaryImage>,
 ) -> Result<(), TestCaseError> {
     let samples = Samples::new(classes.width, classes.height, &classes.values).unwrap();
-    let mut image = ValueImage::new(samples).unwrap();
-    if background {
-        image = image.background(0).unwrap();
-    }
-    if let Some(mask) = mask {
-        image = image.mask(mask).unwrap();
-    }
+    let image = image_of(samples, background.then_some(0), mask);
     check_regions(&Engine::on(gpu.clone()), &image, &RegionOptions::default())
 }
 
@@ -274,10 +278,7 @@ fn assert_all<T: PixelValue>(engine: &Engine, name: &str, image: &ValueImage<'_,
 /// [`assert_all`] of classes, of which class 0 may be left out.
 pub(crate) fn assert_classes(engine: &Engine, name: &str, classes: &Classes, background: bool) {
     let samples = Samples::new(classes.width, classes.height, &classes.values).unwrap();
-    let mut image = ValueImage::new(samples).unwrap();
-    if background {
-        image = image.background(0).unwrap();
-    }
+    let image = image_of(samples, background.then_some(0), None);
     assert_all(engine, name, &image);
 }
 

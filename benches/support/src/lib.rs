@@ -6,6 +6,7 @@ pub mod images;
 pub mod labels;
 pub mod report;
 pub mod settings;
+pub mod timing;
 pub mod values;
 #[cfg(target_os = "linux")]
 pub mod variants;
