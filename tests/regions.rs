@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Debug;
+use std::ops::ControlFlow;
 
 use glam::IVec2;
 use trazar::trace::ContourOptions;
@@ -501,6 +502,46 @@ fn types_and_layouts_make_no_difference() {
                 == engine.label_values(&dense, Connectivity::Eight).unwrap()
         );
     }
+}
+
+/// Images of a batch have the results that each has by itself, in the order of the images.
+#[test]
+fn batches_match_single_images() {
+    let mut random = Random::new(seeds::seed_or(7));
+    let pictures: Vec<Picture> = (0..40).map(|_| random_picture(&mut random)).collect();
+    let images = pictures.iter().map(|picture| {
+        let height = picture.height() as u32;
+        let samples = Samples::new(picture.width as u32, height, &picture.values).unwrap();
+        ValueImage::new(samples).unwrap().background(0).unwrap()
+    });
+    let images: Vec<_> = images.collect();
+    let (region_options, contour_options) = (RegionOptions::default(), ContourOptions::default());
+    for engine in [Engine::cpu(), Engine::auto()] {
+        let regions = engine
+            .trace_regions_batch(&images, &region_options)
+            .unwrap();
+        let contours = engine
+            .trace_values_batch(&images, &contour_options)
+            .unwrap();
+        let labels = engine
+            .label_values_batch(&images, Connectivity::Eight)
+            .unwrap();
+        assert_eq!([regions.len(), contours.len(), labels.len()], [40; 3]);
+        for (i, image) in images.iter().enumerate() {
+            assert_eq!(labels[i].as_slice(), flood(image, Connectivity::Eight));
+            let one = engine.trace_regions(image, &region_options).unwrap();
+            assert!(regions[i] == one, "{}", pictures[i].name);
+            assert_eq!(contours[i].values(), values_of(image));
+            let one = engine.trace_values(image, &contour_options).unwrap();
+            assert!(contours[i] == one, "{}", pictures[i].name);
+        }
+    }
+    let none: [ValueImage<'_, u32>; 0] = [];
+    let regions = Engine::cpu().trace_regions_batch(&none, &region_options);
+    assert!(regions.unwrap().is_empty());
+    let stopped = Engine::cpu().with_progress(|_| ControlFlow::Break(()));
+    let refused = stopped.trace_regions_batch(&images, &region_options);
+    assert!(matches!(refused, Err(trazar::Error::Cancelled)));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::facts::{Facts, count};
 use crate::failure::Failure;
 use crate::image;
 use crate::output;
-use crate::paths::{check_distinct, is_stdout, source};
+use crate::paths::{check_distinct, check_one_stdin, is_stdout, source};
 use crate::progress::Progress;
 use crate::run_job::Steps;
 
@@ -46,6 +46,7 @@ impl<'a> Measure<'a> {
         }
         let intensity = ("--intensity", args.intensity.as_deref());
         let inputs = [("LABELS", Some(args.labels.as_path())), intensity];
+        check_one_stdin(&inputs)?;
         check_distinct(&inputs, &[("-o", args.output.as_deref())])?;
         let spacing = match args.spacing[..] {
             [both] => [both; 2],

@@ -101,6 +101,7 @@ fn what_cannot_be_measured_is_refused() {
     let other = folder.npy("other.npy", &header("|u1", false, "(1, 2)"), &[1, 2]);
     let size = ["--intensity", other.to_str().unwrap()];
     measure(&labels, &size).failed(2, &["2 × 1", "5 × 4"]);
+    run(["measure", "-", "--intensity", "-"]).failed(2, &["standard input"]);
     measure(&folder.at("missing.npy"), &[]).failed(1, &["missing.npy"]);
     measure(&labels, &["--device", "emulator"]).failed(1, &["cpu"]);
 }

@@ -2,6 +2,7 @@
 //! `regions.rs` and `route.rs`.
 
 mod auto;
+mod batch;
 mod distance;
 mod gpus;
 mod label;

@@ -1,14 +1,9 @@
 //! Tracing.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-use rayon::prelude::*;
-
 use super::Engine;
 use crate::device_choice::Job;
 use crate::error::Result;
 use crate::image::BinaryImage;
-use crate::progress::Progress;
 use crate::trace::{
     self, Band, BandTracer, ContourOptions, ContourPart, Contours, StoredContours, TraceAlgorithm,
     TraceOptions,
@@ -80,27 +75,11 @@ impl Engine {
         }
         let algorithm = self.trace_algorithm(options);
         algorithm.check_runs_on(self.backend())?;
+        let Some(device) = &self.device else {
+            return self.each(images, |engine, image| engine.trace(image, options));
+        };
         let progress = self.progress();
         let total = images.len() as u64;
-        let Some(device) = &self.device else {
-            crate::threads::ensure();
-            let done = AtomicU64::new(0);
-            // An image counts as progress only when it is done.
-            let report = |_| progress.flow(done.load(Relaxed), total);
-            let trace = |image| {
-                let contours = trace::cpu::trace(
-                    image,
-                    &options.contours,
-                    algorithm,
-                    &Progress(Some(&report)),
-                );
-                done.fetch_add(1, Relaxed);
-                contours
-            };
-            let contours: Result<Vec<_>> = images.par_iter().map(trace).collect();
-            progress.report(1, 1)?;
-            return contours;
-        };
         let mut contours = Vec::with_capacity(images.len());
         let mut left = images;
         while let Some(first) = left.first() {

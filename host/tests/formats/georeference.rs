@@ -2,7 +2,7 @@
 
 use trazar::Error;
 use trazar::formats::{
-    Affine, Crs, GeoReference, ImageBands, RasterBands, ReadOptions, read_image, read_raster,
+    Affine, Crs, GeoReference, ImageBands, Note, RasterBands, ReadOptions, read_image, read_raster,
 };
 
 use crate::bands::file;
@@ -201,5 +201,28 @@ fn tags_that_lie() {
             (_, Ok(Err(Error::Unreadable { .. })) | Err(Error::Unreadable { .. })) => {}
             other => panic!("{other:?}"),
         }
+    }
+}
+
+/// The value for missing data, as the reader applies it and as it is noted, is one.
+#[test]
+fn no_data_is_read_as_noted() {
+    let cases = [
+        ("-9999", Some(-9999.0)),
+        (" 255 \n", Some(255.0)),
+        ("-9999\x1b\n", Some(-9999.0)),
+        ("1e3", Some(1000.0)),
+        ("none", None),
+        ("", None),
+    ];
+    for (text, value) in cases {
+        let field = (42113, 2, [text.as_bytes(), b"\0"].concat());
+        let file = file(&Form::plain(4, 3).file_with(&[field], &|x, y, _| (x + y) as u64));
+        let raster = read_raster(file.path()).unwrap();
+        assert_eq!(raster.no_data, value, "{text:?}");
+        let [Note::NoData(noted)] = &raster.notes[..] else {
+            panic!("{text:?}: {:?}", raster.notes);
+        };
+        assert_eq!(noted.parse().ok(), value, "{text:?}");
     }
 }

@@ -284,7 +284,7 @@ fn what_is_left_out_is_noted() {
         (33550, 12, double(&[30.0, 30.0, 0.0])),
         (33922, 12, double(&[0.0, 0.0, 0.0, 5e5, 4e6, 0.0])),
         (34735, 3, shorts(&[1, 1, 0, 1, 3072, 0, 1, 32633])),
-        (42113, 2, b"-9999\x1b\0".to_vec()),
+        (42113, 2, b"-9999\x1b\n\0".to_vec()),
     ];
     let notes = |bytes: &[u8]| read(bytes, None).unwrap().notes;
     assert_eq!(notes(&form.file(&noise)), []);

@@ -11,10 +11,16 @@ use super::layout::TiffDecoder;
 use crate::formats::image::georeference::{Affine, Crs, GeoReference, Georeferenced};
 use crate::formats::source::Origin;
 
+/// The value for missing data, as it is written in the file, without control characters.
+pub(super) fn no_data_text(decoder: &mut TiffDecoder) -> Option<String> {
+    let mut text = decoder.get_tag_ascii_string(Tag::GdalNodata).ok()?;
+    text.retain(|c| !c.is_control());
+    Some(text.trim().into())
+}
+
 /// The value for missing data, if it is a number.
 pub(super) fn no_data(decoder: &mut TiffDecoder) -> Option<f64> {
-    let text = decoder.get_tag_ascii_string(Tag::GdalNodata).ok()?;
-    text.trim_matches(['\0', ' ']).parse().ok()
+    no_data_text(decoder)?.parse().ok()
 }
 
 pub(super) fn georeference(decoder: &mut TiffDecoder, origin: Origin<'_>) -> Georeferenced {

@@ -5,6 +5,7 @@ use std::io::{Read, Seek, SeekFrom};
 
 use tiff::tags::Tag;
 
+use super::geo::no_data_text;
 use super::layout::TiffDecoder;
 use crate::formats::image::content::Note;
 
@@ -22,10 +23,9 @@ pub(super) fn notes(decoder: &mut TiffDecoder) -> Vec<Note> {
     if crs || transform {
         notes.push(Note::Georeference { crs, transform });
     }
-    if let Ok(value) = decoder.get_tag_ascii_string(Tag::GdalNodata) {
-        // It is printed to terminals, so it must be short and without control characters.
-        let value = value.trim_matches(['\0', ' ']).chars().take(40);
-        notes.push(Note::NoData(value.filter(|c| !c.is_control()).collect()));
+    if let Some(value) = no_data_text(decoder) {
+        // It is printed to terminals, so it must be short.
+        notes.push(Note::NoData(value.chars().take(40).collect()));
     }
     notes
 }
