@@ -1,4 +1,4 @@
-//! Test images and nets of any size.
+//! Test images, rasters and nets of any size.
 //!
 //! A picture depends on its arguments alone. The random ones take a seed and have the same pixels
 //! on every platform: they use only integers and the four exactly rounded operations on floats, and
@@ -17,7 +17,8 @@
 //! | [`lattice`] | the largest number of holes |
 //! | [`text`] | strokes one to four pixels wide, corners that touch |
 //!
-//! [`RandomNets`] makes grids with nets to route.
+//! [`cells`] makes label images, [`classes`] class rasters, [`friction`] surfaces to find distances
+//! on, and [`RandomNets`] grids with nets to route.
 
 mod blobs;
 #[cfg(test)]
@@ -28,6 +29,7 @@ mod noise;
 pub(crate) mod random;
 mod regular;
 mod text;
+mod values;
 
 pub use self::blobs::blobs;
 pub use self::lines::{hilbert, serpentine, spiral};
@@ -35,6 +37,7 @@ pub use self::net::RandomNets;
 pub use self::noise::noise;
 pub use self::regular::{checkerboard, comb, dots, lattice, nested_rectangles};
 pub use self::text::text;
+pub use self::values::{cells, classes, friction};
 
 use std::fmt;
 use std::str::FromStr;

@@ -86,7 +86,8 @@ impl<'a, T: PixelValue> ValueImage<'a, T> {
     /// them. They are read in place, once per job.
     ///
     /// # Errors
-    /// [`Error::EmptyImage`] if a side is 0, [`Error::ImageTooLarge`] if one is larger than
+    /// [`Error::EmptyImage`](crate::Error::EmptyImage) if a side is 0,
+    /// [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) if one is larger than
     /// [`MAX_SIDE`](crate::MAX_SIDE).
     pub fn new(samples: impl Into<Samples<'a, T>>) -> Result<Self> {
         let samples = samples.into();
@@ -102,7 +103,7 @@ impl<'a, T: PixelValue> ValueImage<'a, T> {
     /// for several values. NaN is always left out.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`].
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub fn background(mut self, value: T) -> Result<Self> {
         if !value.is_nan() && !self.background.contains(&value) {
             push(&mut self.background, value, "the background's values")?;
@@ -113,7 +114,7 @@ impl<'a, T: PixelValue> ValueImage<'a, T> {
     /// Leaves out the pixels that are background in `mask`. Replaces an earlier mask.
     ///
     /// # Errors
-    /// [`Error::InvalidOption`] if the mask's size is not the image's.
+    /// [`Error::InvalidOption`](crate::Error::InvalidOption) if the mask's size is not the image's.
     pub fn mask(mut self, mask: &'a BinaryImage) -> Result<Self> {
         check_mask([mask.width(), mask.height()], [self.width(), self.height()])?;
         self.mask = Some(mask);
