@@ -23,6 +23,17 @@ pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
     Ok(stdout::write(out)?)
 }
 
+/// The first GPU with the driver's version, if there is one.
+pub(crate) fn first_gpu() -> Option<String> {
+    let gpus = gpu::gpus().ok()?;
+    let gpu = gpus.first()?;
+    Some(format!(
+        "{}, CUDA {}",
+        text(&gpu["gpu"]),
+        text(&gpu["driver"])
+    ))
+}
+
 /// What the command reports.
 struct Info {
     version: &'static str,

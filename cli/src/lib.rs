@@ -6,6 +6,7 @@
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
 mod args;
+mod bench;
 mod completions;
 mod distance;
 mod facts;
@@ -81,6 +82,7 @@ fn run_command(args: &[OsString]) -> Result<(), Failure> {
         Command::Polygonize(args) => run_job::run(&Polygonize::new(&args)?),
         Command::Route(args) => run_job::run(&RouteNets::new(&args)?),
         Command::Distance(args) => run_job::run(&Distance::new(&args)?),
+        Command::Bench(args) => bench::run(&args),
         Command::Generate(args) => generate::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Completions(args) => completions::run(&args),

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod bench;
 mod distance;
 mod generate;
 mod input;
@@ -17,6 +18,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use bench::{BenchArgs, BenchDevice, BenchFormat, BenchJob};
 pub(crate) use distance::{CostFormat, DistanceArgs};
 pub(crate) use generate::{Generate, GenerateArgs, ImageFormat, MaskArgs, NetArgs};
 pub(crate) use input::InputArgs;
@@ -58,6 +60,7 @@ pub(crate) enum Command {
     Route(RouteArgs),
     Distance(DistanceArgs),
     Generate(GenerateArgs),
+    Bench(BenchArgs),
     Info(InfoArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),

@@ -3,6 +3,7 @@
 #![allow(missing_docs)]
 
 mod bands;
+mod bench;
 mod common;
 mod devices;
 #[cfg(unix)]

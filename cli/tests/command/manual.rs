@@ -8,7 +8,8 @@ use trazar_test_seeds::skipped;
 
 use crate::common::{Folder, command, run};
 
-const PAGES: [&str; 13] = [
+const PAGES: [&str; 14] = [
+    "trazar-bench.1",
     "trazar-completions.1",
     "trazar-distance.1",
     "trazar-generate-mask.1",

@@ -529,7 +529,7 @@ fn information_and_help() {
     run(["trace", "--retrievl", "list"]).refused(&["--retrievl", "tip", "'--retrieval'"]);
     run([""; 0]).refused(&[
         "subcommand",
-        "trace, label, measure, polygonize, route, distance, generate, info",
+        "trace, label, measure, polygonize, route, distance, generate, bench, info",
     ]);
     run(["generate"]).refused(&["subcommand", "mask, net"]);
 }

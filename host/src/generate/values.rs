@@ -32,8 +32,9 @@ fn of_pixels<T: Copy + Default + Send>(
     Ok(values)
 }
 
-/// Labels of cells that touch each other, about `size` pixels wide, numbered from 1: each pixel
-/// belongs to the nearest of some points, one at a random place in each square of a grid.
+/// Labels of cells that touch each other, about `size` pixels wide, numbered from 1. Each square of
+/// a grid has a point at a random place; a pixel belongs to the nearest of the points of its square
+/// and of the eight around that.
 ///
 /// ```
 /// use trazar::generate::cells;
@@ -128,4 +129,66 @@ pub fn classes(width: u32, height: u32, count: u8, seed: u64) -> Result<Vec<u8>>
 /// [`Error::EmptyImage`], [`Error::ImageTooLarge`], [`Error::OutOfMemory`].
 pub fn friction(width: u32, height: u32, seed: u64) -> Result<Vec<f32>> {
     of_pixels(width, height, |x, y| 1.0 + 9.0 * fraction(seed, x, y))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fingerprint::fingerprint;
+    use super::*;
+
+    /// The same on every machine. A program in NumPy gave the expected values.
+    #[test]
+    fn rasters_are_those_of_the_seed() {
+        let cells = cells(70, 50, 12, 3).unwrap();
+        let classes = classes(70, 50, 9, 3).unwrap();
+        let friction = friction(70, 50, 3).unwrap();
+        let found = [
+            fingerprint(cells.iter().flat_map(|cell| cell.to_le_bytes())),
+            fingerprint(classes),
+            fingerprint(friction.iter().flat_map(|value| value.to_le_bytes())),
+        ];
+        let expected = [
+            0xedb3_087b_0c03_56fe,
+            0x62bc_1c26_c9b6_f29d,
+            0x05e5_ce64_15fc_a95a,
+        ];
+        assert_eq!(found, expected, "{found:#x?}");
+    }
+
+    /// Cells are as large as they should be, and each is where its square is.
+    #[test]
+    fn cells_cover_the_image() {
+        let (side, size) = (300, 20);
+        let labels = cells(side, side, size, 1).unwrap();
+        let mut sizes = std::collections::BTreeMap::new();
+        for (i, &label) in (0..).zip(&labels) {
+            *sizes.entry(label).or_insert(0) += 1;
+            let columns = side / size + 2;
+            let square = [(label - 1) % columns, (label - 1) / columns];
+            for (pixel, square) in [i % side, i / side].into_iter().zip(square) {
+                assert!((pixel / size + 1).abs_diff(square) <= 1);
+            }
+        }
+        let mean = f64::from(side * side) / sizes.len() as f64;
+        assert!((200.0..=400.0).contains(&mean), "{mean}");
+    }
+
+    /// Classes of neighbouring pixels differ by steps, and all classes but the rarest occur.
+    #[test]
+    fn classes_are_smooth() {
+        let values = classes(256, 256, 16, 1).unwrap();
+        for row in values.chunks(256) {
+            assert!(row.windows(2).all(|pair| pair[0].abs_diff(pair[1]) <= 2));
+        }
+        assert!((2..14).all(|class| values.contains(&class)));
+        assert!(values.iter().all(|&class| class < 16));
+    }
+
+    #[test]
+    fn sizes_that_make_no_sense_are_refused() {
+        assert!(matches!(cells(9, 9, 0, 1), Err(Error::InvalidOption(_))));
+        assert!(matches!(cells(0, 9, 5, 1), Err(Error::EmptyImage { .. })));
+        assert!(matches!(classes(9, 0, 5, 1), Err(Error::EmptyImage { .. })));
+        assert!(friction(1, 1, 1).is_ok());
+    }
 }

@@ -1,0 +1,140 @@
+//! What changed since an earlier run.
+
+use super::results::{Measured, Results, time};
+
+/// A change up to this factor is none, whatever the spreads.
+const LEAST: f64 = 1.03;
+
+/// How a time compares with an earlier one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Change {
+    Slower,
+    Faster,
+    /// Within what either run measured of itself.
+    Noise,
+}
+
+impl Change {
+    fn between(old: &Measured, new: &Measured) -> Self {
+        let ([old_low, old_high], [new_low, new_high]) = (old.seconds.spread, new.seconds.spread);
+        let factor = new.seconds.median / old.seconds.median;
+        if new_low > old_high && factor > LEAST {
+            Self::Slower
+        } else if new_high < old_low && factor < 1.0 / LEAST {
+            Self::Faster
+        } else {
+            Self::Noise
+        }
+    }
+}
+
+/// The changes between two runs.
+pub(super) struct Changes {
+    lines: Vec<String>,
+    slower: usize,
+    compared: usize,
+}
+
+impl Changes {
+    pub(super) fn between(old: &Results, new: &Results) -> Self {
+        let mut this = Self {
+            lines: Vec::new(),
+            slower: 0,
+            compared: 0,
+        };
+        if old.machine != new.machine {
+            this.lines.push(format!(
+                "the earlier run was on another machine: {}",
+                old.machine.lines().join("; ")
+            ));
+        }
+        for new in &new.results {
+            let Some(old) = old.results.iter().find(|old| old.is_same(new)) else {
+                continue;
+            };
+            this.compared += 1;
+            let word = match Change::between(old, new) {
+                Change::Noise => continue,
+                Change::Faster => "faster",
+                Change::Slower => {
+                    this.slower += 1;
+                    "slower"
+                }
+            };
+            let factor = new.seconds.median / old.seconds.median;
+            this.lines.push(format!(
+                "{word}: {}, {}, {}: {} was {} ({:+.1} %)",
+                new.job,
+                new.input,
+                new.device,
+                time(new.seconds.median),
+                time(old.seconds.median),
+                (factor - 1.0) * 100.0
+            ));
+        }
+        let changed = this
+            .lines
+            .iter()
+            .filter(|line| !line.starts_with("the"))
+            .count();
+        let same = this.compared - changed;
+        this.lines.push(format!(
+            "against {}: {} compared, {same} as before within the noise",
+            old.date, this.compared
+        ));
+        this
+    }
+
+    /// One line per change, and a summary.
+    pub(super) fn lines(&self) -> &[String] {
+        &self.lines
+    }
+
+    pub(super) fn slower(&self) -> usize {
+        self.slower
+    }
+
+    pub(super) fn compared(&self) -> usize {
+        self.compared
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::results::Seconds;
+    use super::*;
+
+    fn measured(low: f64, median: f64, high: f64) -> Measured {
+        Measured {
+            job: "trace".into(),
+            input: "blobs".into(),
+            device: "core".into(),
+            found: String::new(),
+            pixels: 1,
+            bytes: 1,
+            runs: 5,
+            seconds: Seconds {
+                least: low,
+                median,
+                spread: [low, high],
+            },
+            copy_seconds: 1.0,
+        }
+    }
+
+    /// Ten per cent are seen if both runs are steadier than that, and nothing else is.
+    #[test]
+    fn changes_beyond_the_noise_are_seen() {
+        let change = |factor: f64, spread: f64| {
+            let of =
+                |median: f64| measured(median * (1.0 - spread), median, median * (1.0 + spread));
+            Change::between(&of(1.0), &of(factor))
+        };
+        assert_eq!(change(1.1, 0.04), Change::Slower);
+        assert_eq!(change(1.0 / 1.1, 0.04), Change::Faster);
+        assert_eq!(change(1.1, 0.06), Change::Noise);
+        assert_eq!(change(1.0, 0.0), Change::Noise);
+        assert_eq!(change(1.02, 0.001), Change::Noise);
+        assert_eq!(change(0.98, 0.001), Change::Noise);
+    }
+}
