@@ -214,7 +214,7 @@ class _Solver:
                 has_sources |= count > 0
                 before = self.rims.get(chunk)
                 self.rims[chunk] = rims
-                if not _same(before and before.values(), rims.values()):
+                if not _same(before.values() if before else None, rims.values()):
                     changed.add(chunk)
             around = {
                 (i + di, j + dj) for i, j in changed for di in (-1, 0, 1) for dj in (-1, 0, 1)
