@@ -1,5 +1,6 @@
-//! Jobs on images of values on the GPU: image and result in its memory, the median of several runs
-//! by the host's clock. `cargo bench -p trazar-benches --bench gpu_values`
+//! Jobs on images of values, labels and masks on the GPU: image and result in its memory (tables of
+//! measures in the host's), the median of several runs by the host's clock.
+//! `cargo bench -p trazar-benches --bench gpu_values`
 //!
 //! Every result that is timed is first compared with that of all cores of the processor, which is
 //! timed too, as is a copy of the values within the GPU's memory.
@@ -15,9 +16,12 @@ use std::time::Instant;
 
 use trazar::cuda::{Device, Queue};
 use trazar::gpu::Gpu;
+use trazar::measure::{DeviceMeasurer, MeasureOptions, Property};
+use trazar::rle::{DeviceRles, Rle};
+use trazar::trace::ContourOptions;
 use trazar::{
-    Connectivity, DeviceLabeler, DeviceTracer, DeviceValues, Engine, PixelValue, RegionOptions,
-    Result, Samples, ValueImage,
+    BinaryImage, Connectivity, DeviceImageBatch, DeviceLabeler, DeviceTracer, DeviceValues, Engine,
+    PixelValue, RegionOptions, Result, Retrieval, Samples, ValueImage, generate,
 };
 use trazar_bench_support::settings::list;
 use trazar_bench_support::timing::{MS_PER_S, median_ms};
@@ -77,6 +81,97 @@ fn bench<T: PixelValue>(gpu: &Queue, name: &str, side: u32, values: &[T]) -> Res
         expected.len(),
         expected.contours().points().len()
     );
+    drop((expected, found));
+    for retrieval in [Retrieval::List, Retrieval::Tree] {
+        let options = ContourOptions::default().retrieval(retrieval);
+        let started = Instant::now();
+        let expected = Engine::cpu().trace_values(&image, &options)?;
+        let cpu = started.elapsed().as_secs_f64() * MS_PER_S;
+        let found = tracer.trace_values(&on_device, &options)?.to_host(&image)?;
+        assert!(found == expected, "wrong contours");
+        let ms = median_ms(repeats, || {
+            let contours = tracer.trace_values(&on_device, &options)?;
+            gpu.stream().synchronize()?;
+            drop(contours);
+            Ok(())
+        })?;
+        println!(
+            "  contours of values, {retrieval:?} {:>9} contours of {:>7} values {ms:>9.3} ms   \
+             all cores {cpu:>8.1} ms",
+            expected.contours().len(),
+            expected.len()
+        );
+    }
+    Ok(())
+}
+
+/// Times the measures of an image's labels, from there to a table in the host's memory.
+fn bench_measures(gpu: &Queue, side: u32, labels: &[u32]) -> Result<()> {
+    let repeats = list("TRAZAR_BENCH_REPEATS", "10")[0].parse().unwrap_or(10);
+    let samples = Samples::new(side, side, labels)?;
+    let light: Vec<u8> = (0..labels.len()).map(|at| (at * 37 >> 3) as u8).collect();
+    let light_samples = Samples::new(side, side, &light)?;
+    let measurer = DeviceMeasurer::on(gpu.clone());
+    let there = DeviceValues::upload(gpu, &ValueImage::new(samples)?.background(0)?)?;
+    let light_there = DeviceValues::upload(gpu, &ValueImage::new(light_samples)?)?;
+    let few = [
+        Property::Label,
+        Property::Area,
+        Property::Centroid,
+        Property::Bbox,
+    ];
+    let ten = [
+        Property::Label,
+        Property::Area,
+        Property::Bbox,
+        Property::Centroid,
+        Property::Perimeter,
+        Property::Eccentricity,
+        Property::Orientation,
+        Property::EulerNumber,
+        Property::IntensityMean,
+        Property::IntensityMax,
+    ];
+    for properties in [&few[..], &ten[..]] {
+        let options = MeasureOptions::default().properties(properties);
+        let started = Instant::now();
+        let expected = Engine::cpu().measure_intensities(samples, light_samples, &options)?;
+        let cpu = started.elapsed().as_secs_f64() * MS_PER_S;
+        let measure = || measurer.measure_intensities(&there, &light_there, &options);
+        assert!(measure()? == expected, "wrong measures");
+        let ms = median_ms(repeats, || measure().map(drop))?;
+        println!(
+            "  {:>2} measures of {:>7} labels {ms:>9.3} ms   all cores {cpu:>8.1} ms",
+            properties.len(),
+            expected.len()
+        );
+    }
+    Ok(())
+}
+
+/// Times the run lengths of 256 masks of 1024².
+fn bench_masks(gpu: &Queue) -> Result<()> {
+    const SIDE: u32 = 1024;
+    let repeats = list("TRAZAR_BENCH_REPEATS", "10")[0].parse().unwrap_or(10);
+    let masks: Vec<BinaryImage> = (0..256)
+        .map(|seed| generate::blobs(SIDE, SIDE, seed))
+        .collect::<Result<_>>()?;
+    let started = Instant::now();
+    let expected: Vec<Rle> = masks.iter().map(Rle::from_image).collect::<Result<_>>()?;
+    let cpu = started.elapsed().as_secs_f64() * MS_PER_S;
+    let there = DeviceImageBatch::upload(gpu, &masks)?;
+    let found = DeviceRles::encode(gpu, &there)?;
+    let counts = found.counts().len();
+    assert!(found.to_host()? == expected, "wrong run lengths");
+    let ms = median_ms(repeats, || {
+        let rles = DeviceRles::encode(gpu, &there)?;
+        gpu.stream().synchronize()?;
+        drop(rles);
+        Ok(())
+    })?;
+    println!(
+        "256 masks of {SIDE} x {SIDE}: {counts} run lengths {ms:>9.3} ms   one core {cpu:>8.1} ms"
+    );
     Ok(())
 }
 
@@ -88,9 +183,12 @@ fn main() -> Result<()> {
             return Ok(());
         }
     };
+    bench_masks(&gpu)?;
     for side in list("TRAZAR_BENCH_SIDES", "2048,4096,16384") {
         let side = side.parse().expect("a side in TRAZAR_BENCH_SIDES");
-        bench(&gpu, "touching cells", side, &cells(side, 26))?;
+        let labels = cells(side, 26);
+        bench(&gpu, "touching cells", side, &labels)?;
+        bench_measures(&gpu, side, &labels)?;
         bench(&gpu, "16 smooth classes", side, &classes(side, 16))?;
     }
     Ok(())

@@ -8,6 +8,8 @@ use trazar::generate::{self, Pattern};
 use trazar::glam::IVec2;
 use trazar::gpu::Scanner;
 use trazar::hooks;
+use trazar::measure::{MeasureOptions, Property};
+use trazar::rle::DeviceRles;
 use trazar::route::{
     Cell, DeviceGrid, DeviceRouteAlgorithm, DeviceRouteOptions, DeviceRouter, Net, RouteAlgorithm,
     RouteOptions, RoutingGrid,
@@ -15,7 +17,7 @@ use trazar::route::{
 use trazar::trace::{Band, ContourOptions};
 use trazar::{
     Backend, Connectivity, DeviceBytes, DeviceImage, DeviceImageBatch, DeviceLabeler, DeviceTracer,
-    Engine, Geometry, LabelAlgorithm, LabelOptions, PixelValue, RegionOptions, Samples,
+    Engine, Geometry, LabelAlgorithm, LabelOptions, PixelValue, RegionOptions, Retrieval, Samples,
     TraceAlgorithm, TraceOptions, ValueImage,
 };
 use trazar_test_support::contours::TEH_CHIN;
@@ -40,6 +42,29 @@ fn run_values<T: PixelValue + From<u8>>(engine: &Engine) {
     engine
         .trace_regions(&image, &RegionOptions::default())
         .unwrap();
+    // In two tiles, for the launches of cooperative kernels are slow here.
+    let image = ValueImage::new(Samples::new(70, 10, &values[..700]).unwrap()).unwrap();
+    let options = ContourOptions::default().retrieval(Retrieval::Tree);
+    engine.trace_values(&image, &options).unwrap();
+}
+
+/// Measures labels with intensities of each type that kernels sum up.
+fn run_measures(engine: &Engine) {
+    let labels = [0u8, 1, 1, 2, 0, 1];
+    let labels = Samples::new(3, 2, &labels).unwrap();
+    let options = MeasureOptions::default().properties([
+        Property::IntensityMean,
+        Property::Moments,
+        Property::Perimeter,
+        Property::EulerNumber,
+    ]);
+    macro_rules! measure {
+        ($($t:ty)*) => {$(
+            let light = Samples::new(3, 2, &[1 as $t; 6]).unwrap();
+            engine.measure_intensities(labels, light, &options).unwrap();
+        )*};
+    }
+    measure!(u8 u16 u32 i16 i32);
 }
 
 #[test]
@@ -138,6 +163,9 @@ fn every_kernel_of_the_ptx_is_emulated() {
     run_values::<u32>(&engine);
     run_values::<i64>(&engine);
     run_values::<f32>(&engine);
+    run_measures(&engine);
+    let masks = DeviceImageBatch::upload(&emulator, [&image]).unwrap();
+    DeviceRles::encode(&emulator, &masks).unwrap();
 
     // More stretches than one block ranks.
     let checkerboard: Pattern = "checkerboard".parse().unwrap();

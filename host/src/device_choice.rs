@@ -3,7 +3,7 @@
 use trazar_kernels::primitives::bits::left_neighbours;
 
 use crate::backend::Backend;
-use crate::image::BinaryImage;
+use crate::image::{BinaryImage, PixelValue, ValueImage};
 use crate::route::{Net, RoutingGrid};
 
 /// The size of a piece of work: the numbers on which its time depends.
@@ -58,6 +58,26 @@ pub enum Job {
         /// The number of the image's pixels.
         pixels: u64,
     },
+    /// [`Engine::label_values`](crate::Engine::label_values).
+    LabelValues {
+        /// The number of the image's pixels.
+        pixels: u64,
+        /// Bytes of a value.
+        bytes: u32,
+        /// The number of vertical pixel edges between pixels of different values.
+        sides: u64,
+    },
+    /// [`Engine::trace_regions`](crate::Engine::trace_regions) and
+    /// [`Engine::trace_values`](crate::Engine::trace_values).
+    TraceValues {
+        /// The number of the image's pixels, with those that pad rows to whole words of 64.
+        pixels: u64,
+        /// Bytes of a value.
+        bytes: u32,
+        /// The number of vertical pixel edges between pixels of different values, which stands for
+        /// the borders' length.
+        sides: u64,
+    },
     /// [`Engine::route`](crate::Engine::route).
     Route {
         /// The number of the grid's cells, on all layers.
@@ -86,6 +106,31 @@ impl Job {
     pub fn trace(image: &BinaryImage) -> Self {
         let (pixels, sides) = measure(image);
         Self::Trace { pixels, sides }
+    }
+
+    /// The job of labelling the regions of `image`. Measures its borders as
+    /// [`trace_values`](Self::trace_values) does.
+    pub fn label_values<T: PixelValue>(image: &ValueImage<'_, T>) -> Self {
+        let (pixels, sides) = measure_values(image);
+        let bytes = size_of::<T>() as u32;
+        Self::LabelValues {
+            pixels,
+            bytes,
+            sides,
+        }
+    }
+
+    /// The job of tracing the regions or the values of `image`. Measures its borders in a pass over
+    /// its values; for an image of more than 2²⁰ pixels, over 2²⁰ of them, in rows.
+    pub fn trace_values<T: PixelValue>(image: &ValueImage<'_, T>) -> Self {
+        let (_, sides) = measure_values(image);
+        let bytes = size_of::<T>() as u32;
+        let padded = u64::from(image.width()).next_multiple_of(64);
+        Self::TraceValues {
+            pixels: padded * u64::from(image.height()),
+            bytes,
+            sides,
+        }
     }
 
     /// The job of tracing `images`.
@@ -160,6 +205,17 @@ impl Job {
             Self::TraceBands { pixels } => {
                 1.25 * pixels as f64 / (cores.clamp(1, 16) as f64).powf(0.6)
             }
+            // One core: touching cells of 2048² 6 ms, 16 smooth classes 8.4. 16 cores: 16384² 81 to
+            // 104.
+            Self::LabelValues { pixels, sides, .. } => {
+                (1.3 * pixels as f64 + 8.0 * sides as f64) / cores.clamp(1, 6) as f64
+            }
+            // One core: polygons of touching cells of 2048² 15 ms, of 16 smooth classes 50. 16
+            // cores: 16384² 303 and 500.
+            Self::TraceValues { pixels, sides, .. } => {
+                let one_core = 80.0 * sides as f64 + 1.5 * pixels as f64;
+                one_core / (cores.clamp(1, 16) as f64).powf(0.5)
+            }
             // 65 to 120 per cell for 16 pins or more; 10,000 pins on 256² cells take 2 µs each.
             Self::Route { searched, pins, .. } => 80.0 * searched as f64 + 1500.0 * pins as f64,
         }
@@ -179,6 +235,19 @@ impl Job {
             // them takes a tenth of that time, copies and the host's arrays the rest.
             Self::Trace { pixels, sides } => {
                 IMAGE_LAUNCHES + 2.0 * sides as f64 + 0.01 * pixels as f64
+            }
+            // The values are copied up, as fast as labels down, and labels and points down. Kernels
+            // take 2.4 ms for labels of 16384², and 4.2 to 6.6 for polygons.
+            Self::LabelValues { pixels, bytes, .. } => {
+                IMAGE_LAUNCHES + (0.06 * f64::from(bytes) + 0.245) * pixels as f64
+            }
+            Self::TraceValues {
+                pixels,
+                bytes,
+                sides,
+            } => {
+                let up = (0.06 * f64::from(bytes) + 0.02) * pixels as f64;
+                IMAGE_LAUNCHES + up + 3.0 * sides as f64
             }
             Self::Route {
                 cells,
@@ -214,6 +283,9 @@ impl Job {
             // Along edges there are labels, which take 16 GiB for 2³² pixels. A side has a point or
             // two, and kernels number less than 2³² points.
             Self::Trace { pixels, sides } => pixels < 1 << 32 && sides < 1 << 31,
+            Self::LabelValues { pixels, .. } => pixels <= 1 << 31,
+            // Each side is one of two pixels, and has a point or two.
+            Self::TraceValues { pixels, sides, .. } => pixels < 1 << 31 && sides < 1 << 29,
             Self::Route { .. } => true,
         }
     }
@@ -240,6 +312,21 @@ fn measure(image: &BinaryImage) -> (u64, u64) {
     (pixels, found * u64::from(image.height()) / measured)
 }
 
+/// The number of pixels of an image of values, and the approximate number of vertical edges between
+/// different values. NaN differs from itself.
+fn measure_values<T: PixelValue>(image: &ValueImage<'_, T>) -> (u64, u64) {
+    const MOST_PIXELS: u64 = 1 << 20;
+    let pixels = u64::from(image.width()) * u64::from(image.height());
+    let step = pixels.div_ceil(MOST_PIXELS);
+    let rows = (0..image.height()).step_by(step as usize);
+    let measured = rows.len() as u64;
+    let differ = |y, x| u64::from(image.value(x - 1, y) != image.value(x, y));
+    let found: u64 = rows
+        .map(|y| (1..image.width()).map(|x| differ(y, x)).sum::<u64>())
+        .sum();
+    (pixels, found * u64::from(image.height()) / measured)
+}
+
 /// The number of changes between background and foreground along a row. Beside the row there is
 /// background.
 fn sides(row: &[u64]) -> u64 {
@@ -255,6 +342,7 @@ fn sides(row: &[u64]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::image::Samples;
     use crate::route::{Cell, Window};
 
     fn route(side: u64, pins: u64) -> Job {
@@ -341,6 +429,48 @@ mod tests {
         }
     }
 
+    /// Milliseconds of images of values: touching cells of 26 pixels, u32, and 16 smooth classes,
+    /// u8; on the processor from `docs/performance.md`.
+    #[test]
+    fn images_of_values_by_the_figures() {
+        let within = |job: Job, cores, cpu: f64| {
+            let ratio = job.cpu_nanoseconds(cores) / 1e6 / cpu;
+            assert!((0.4..2.5).contains(&ratio), "{job:?}: {ratio} of {cpu}");
+        };
+        let sized = |side: u64, bytes, share: f64| {
+            let pixels = side * side;
+            let sides = (pixels as f64 * share) as u64;
+            let label = Job::LabelValues {
+                pixels,
+                bytes,
+                sides,
+            };
+            let trace = Job::TraceValues {
+                pixels,
+                bytes,
+                sides,
+            };
+            (label, trace)
+        };
+        for (side, bytes, share, cores, labels, polygons) in [
+            (2048, 4, 0.04, 1, 6.0, 15.0),
+            (2048, 1, 0.07, 1, 8.4, 50.0),
+            (16384, 4, 0.04, 16, 88.0, 303.0),
+            (16384, 1, 0.07, 16, 83.0, 500.0),
+        ] {
+            let (label, trace) = sized(side, bytes, share);
+            within(label, cores, labels);
+            within(trace, cores, polygons);
+        }
+        let (label, trace) = sized(16384, 4, 0.04);
+        assert_eq!(trace.backend(16, true, 100), Backend::Cuda);
+        assert_eq!(trace.backend(16, false, 100), Backend::Cpu);
+        assert_eq!(label.backend(16, true, u32::MAX), Backend::Cpu);
+        assert_eq!(label.backend(1, true, 100), Backend::Cuda);
+        let (_, huge) = sized(1 << 16, 1, 0.07);
+        assert_eq!(huge.backend(1, true, 100), Backend::Cpu);
+    }
+
     #[test]
     fn dense_pins_are_for_the_core() {
         for side in [256, 512, 1024, 2048] {
@@ -399,6 +529,23 @@ mod tests {
             assert_eq!(Job::trace(&image), Job::Trace { pixels, sides });
             assert_eq!(Job::label(&image), Job::Label { pixels, sides });
         }
+        let values: Vec<u16> = (0..35).map(|at| at % 7 / 2).collect();
+        let values = ValueImage::new(Samples::new(7, 5, &values).unwrap()).unwrap();
+        let (pixels, bytes, sides) = (35, 2, 15);
+        let (label, trace) = (
+            Job::LabelValues {
+                pixels,
+                bytes,
+                sides,
+            },
+            Job::TraceValues {
+                pixels: 320,
+                bytes,
+                sides,
+            },
+        );
+        assert_eq!(Job::label_values(&values), label);
+        assert_eq!(Job::trace_values(&values), trace);
         // In a larger image, a sample of rows stands for all.
         let large = BinaryImage::from_fn(20_000, 2_000, |x, y| (x ^ y) & 1 == 0).unwrap();
         let (pixels, sides) = (40_000_000, 40_000_000);

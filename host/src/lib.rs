@@ -201,5 +201,6 @@ pub use route::{
 #[doc(no_inline)]
 pub use trace::{
     Approximation, BorderKind, Contour, ContourBuffers, Contours, DeviceContourBatch,
-    DeviceContours, DeviceRegions, DeviceTracer, Geometry, Retrieval, TraceAlgorithm, TraceOptions,
+    DeviceContours, DeviceRegions, DeviceTracer, DeviceValueContours, Geometry, Retrieval,
+    TraceAlgorithm, TraceOptions,
 };

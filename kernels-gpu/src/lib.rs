@@ -11,9 +11,11 @@
 pub mod distance;
 pub mod image;
 pub mod label;
+pub mod measure;
 pub mod primitives;
 #[cfg(not(target_arch = "nvptx64"))]
 mod ptx;
+pub mod rle;
 pub mod route;
 pub mod trace;
 

@@ -6,6 +6,7 @@ use pyo3::types::PyList;
 use trazar::Engine;
 use trazar::measure::{Column, Label, MeasureOptions, Measures, Property, Values};
 
+use crate::engine::Device;
 use crate::errors;
 use crate::image::{in_place, numpys};
 use crate::view::View;
@@ -93,15 +94,10 @@ pub(crate) fn measure<'py>(
     intensities: Option<&Bound<'py, PyAny>>,
     properties: Vec<String>,
     spacing: (f64, f64),
+    device: Device,
 ) -> PyResult<Bound<'py, PyList>> {
     let py = labels.py();
-    let properties: Vec<Property> = properties
-        .iter()
-        .map(|name| name.parse().map_err(errors::from_library))
-        .collect::<PyResult<_>>()?;
-    let options = MeasureOptions::default()
-        .properties(properties)
-        .spacing([spacing.0, spacing.1]);
+    let options = options(&properties, spacing)?;
     let labels = in_place(numpys(labels)?)?;
     let pixels = labels.len() as u64;
     let labels = Labels::of(&labels)?;
@@ -109,10 +105,31 @@ pub(crate) fn measure<'py>(
         Some(array) => Some(Intensities::of(&in_place(numpys(array)?)?)?),
         None => None,
     };
-    let measures = work::run(py, Engine::cpu(), pixels, move |engine| {
-        let intensities = intensities.as_ref();
-        with_labels!(&labels, labels => run_labels(engine, labels, intensities, &options))
-    })?;
+    let measures = work::run(
+        py,
+        device.named_engine(py)?,
+        pixels,
+        move |engine: &Engine| {
+            let intensities = intensities.as_ref();
+            with_labels!(&labels, labels => run_labels(engine, labels, intensities, &options))
+        },
+    )?;
+    columns(py, measures)
+}
+
+/// The options for properties by their names, and a spacing of rows and columns.
+pub(crate) fn options(properties: &[String], spacing: (f64, f64)) -> PyResult<MeasureOptions> {
+    let properties: Vec<Property> = properties
+        .iter()
+        .map(|name| name.parse().map_err(errors::from_library))
+        .collect::<PyResult<_>>()?;
+    Ok(MeasureOptions::default()
+        .properties(properties)
+        .spacing([spacing.0, spacing.1]))
+}
+
+/// A table's columns: pairs of a name and an array.
+pub(crate) fn columns(py: Python<'_>, measures: Measures) -> PyResult<Bound<'_, PyList>> {
     let columns = measures.into_columns().into_iter().map(|column| {
         let (name, values) = Column::into_parts(column);
         let values = match values {

@@ -8,7 +8,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyFloat, PyList, PyString};
 use trazar::{
-    BinaryImage, BorderKind, Connectivity, Contours, Engine, PixelValue, RegionOptions, ValueImage,
+    BinaryImage, BorderKind, Connectivity, Contours, Engine, Job, PixelValue, RegionOptions,
+    Regions, ValueContours, ValueImage,
 };
 
 use crate::arguments::Integer;
@@ -73,12 +74,12 @@ impl<T: PixelValue + Element> Counted<T> {
     }
 }
 
-/// Runs a job on an array of values.
+/// Runs a job on an array of values. `size` gives its size, by which a device is chosen.
 fn run<T, R>(
     array: &Bound<'_, PyArray2<T>>,
     background: &Bound<'_, PyAny>,
     mask: Option<&Bound<'_, PyAny>>,
-    device: Device,
+    (device, size): (Device, fn(&ValueImage<'_, T>) -> Job),
     job: impl FnOnce(&Engine, &ValueImage<'_, T>) -> trazar::Result<R> + Send + 'static,
 ) -> PyResult<R>
 where
@@ -88,7 +89,12 @@ where
     let py = array.py();
     let counted = Counted::new(background, mask)?;
     let view = View::new(array.to_dyn())?;
-    let engine = device.named_engine(py)?;
+    let size = || match counted.image(view.view()) {
+        Ok(image) => size(&image),
+        // The job itself says what is wrong.
+        Err(_) => Job::LabelBands { pixels: 0 },
+    };
+    let engine = device.engine(py, size, 1)?;
     let size = array.len() as u64;
     work::run(py, engine, size, move |engine: &Engine| {
         job(engine, &counted.image(view.view())?)
@@ -104,7 +110,7 @@ pub(crate) fn neighbours(connectivity: u32) -> Connectivity {
 }
 
 /// Rings with their values, regions' numbers, and the number of regions.
-type Traced<'py> = (
+pub(crate) type Traced<'py> = (
     Bound<'py, HostContours>,
     Bound<'py, PyAny>,
     Bound<'py, PyAny>,
@@ -128,20 +134,32 @@ pub(crate) fn trace_regions<'py>(
         device: Device,
     ) -> PyResult<Traced<'py>> {
         let py = array.py();
-        let regions = run(array, background, mask, device, move |engine, image| {
-            engine.trace_regions(image, &options)
-        })?;
-        let parts = regions.into_arrays();
-        let contours = parts.contours;
-        Ok((
-            Bound::new(py, HostContours { contours })?,
-            parts.values.into_pyarray(py).into_any(),
-            parts.regions.into_pyarray(py).into_any(),
-            parts.count,
-        ))
+        let regions = run(
+            array,
+            background,
+            mask,
+            (device, Job::trace_values),
+            move |engine, image| engine.trace_regions(image, &options),
+        )?;
+        traced(py, regions)
     }
     let options = RegionOptions::default().connectivity(neighbours(connectivity));
     on_values!(array, of(background, mask, options, device))
+}
+
+/// Regions, for Python.
+pub(crate) fn traced<T: PixelValue + Element>(
+    py: Python<'_>,
+    regions: Regions<T>,
+) -> PyResult<Traced<'_>> {
+    let parts = regions.into_arrays();
+    let contours = parts.contours;
+    Ok((
+        Bound::new(py, HostContours { contours })?,
+        parts.values.into_pyarray(py).into_any(),
+        parts.regions.into_pyarray(py).into_any(),
+        parts.count,
+    ))
 }
 
 /// The labels of regions, of the array's shape, and their number.
@@ -160,11 +178,17 @@ pub(crate) fn label_values<'py>(
         connectivity: Connectivity,
         device: Device,
     ) -> PyResult<(Bound<'py, PyAny>, u32)> {
-        let labels = run(array, background, mask, device, move |engine, image| {
-            let labels = engine.label_values(image, connectivity)?;
-            crate::labels::checked(labels.count())?;
-            Ok(labels)
-        })?;
+        let labels = run(
+            array,
+            background,
+            mask,
+            (device, Job::label_values),
+            move |engine, image| {
+                let labels = engine.label_values(image, connectivity)?;
+                crate::labels::checked(labels.count())?;
+                Ok(labels)
+            },
+        )?;
         let (shape, count) = (array.dims(), labels.count());
         let labels: Vec<i32> = bytemuck::allocation::cast_vec(labels.into_vec());
         let labels = owned(array.py(), shape, labels)?;
@@ -190,37 +214,49 @@ pub(crate) fn find_contours_by_label<'py>(
         device: Device,
     ) -> PyResult<Bound<'py, PyDict>> {
         let py = array.py();
-        let traced = run(array, background, None, device, move |engine, image| {
-            engine.trace_values(image, &options)
-        })?;
-        let parts = traced.into_arrays();
-        let contours = parts.contours.into_arrays();
-        let coordinates: Vec<i32> = bytemuck::allocation::cast_vec(contours.points);
-        let views = contour_views(&coordinates.into_pyarray(py), &contours.offsets)?;
-        // Links by index into the contours of one value.
-        let mut rows = contours.hierarchy;
-        for group in parts.groups.windows(2) {
-            let first = group[0] as i32;
-            for link in rows[group[0]..group[1]].as_flattened_mut() {
-                *link -= if *link < 0 { 0 } else { first };
-            }
-        }
-        let hierarchy = owned(py, (1, rows.len(), 4), rows.into_flattened())?;
-        let result = PyDict::new(py);
-        for (index, (group, &value)) in parts.groups.windows(2).zip(&parts.values).enumerate() {
-            if index.is_multiple_of(work::OBJECTS) {
-                py.check_signals()?;
-            }
-            let [begin, end] = [group[0], group[1]];
-            let key = value.into_bound_py_any(py)?;
-            let of_value = views.get_slice(begin, end);
-            let rows = crate::arrays::hierarchy_view(&hierarchy, begin, end)?;
-            result.set_item(key, (of_value, rows))?;
-        }
-        Ok(result)
+        let traced = run(
+            array,
+            background,
+            None,
+            (device, Job::trace_values),
+            move |engine, image| engine.trace_values(image, &options),
+        )?;
+        contours_by_label(py, traced)
     }
     let options = opencv_options(&mode, &method)?.contours;
     on_values!(array, of(background, options, device))
+}
+
+/// For each value its contours, in OpenCV's form, for Python.
+pub(crate) fn contours_by_label<T: PixelValue + for<'a> IntoPyObject<'a>>(
+    py: Python<'_>,
+    traced: ValueContours<T>,
+) -> PyResult<Bound<'_, PyDict>> {
+    let parts = traced.into_arrays();
+    let contours = parts.contours.into_arrays();
+    let coordinates: Vec<i32> = bytemuck::allocation::cast_vec(contours.points);
+    let views = contour_views(&coordinates.into_pyarray(py), &contours.offsets)?;
+    // Links by index into the contours of one value.
+    let mut rows = contours.hierarchy;
+    for group in parts.groups.windows(2) {
+        let first = group[0] as i32;
+        for link in rows[group[0]..group[1]].as_flattened_mut() {
+            *link -= if *link < 0 { 0 } else { first };
+        }
+    }
+    let hierarchy = owned(py, (1, rows.len(), 4), rows.into_flattened())?;
+    let result = PyDict::new(py);
+    for (index, (group, &value)) in parts.groups.windows(2).zip(&parts.values).enumerate() {
+        if index.is_multiple_of(work::OBJECTS) {
+            py.check_signals()?;
+        }
+        let [begin, end] = [group[0], group[1]];
+        let key = value.into_bound_py_any(py)?;
+        let of_value = views.get_slice(begin, end);
+        let rows = crate::arrays::hierarchy_view(&hierarchy, begin, end)?;
+        result.set_item(key, (of_value, rows))?;
+    }
+    Ok(result)
 }
 
 /// From pixels to the coordinates of a map: `x = a * column + b * row + c`, `y = d * column + e *

@@ -37,10 +37,10 @@ impl<'py> FromPyObject<'_, 'py> for Given {
 }
 
 /// Height, width and compressed counts.
-type Text<'py> = (u32, u32, Bound<'py, PyBytes>);
+pub(crate) type Text<'py> = (u32, u32, Bound<'py, PyBytes>);
 
 /// Compresses masks.
-fn texts<'py>(py: Python<'py>, masks: &[Rle]) -> PyResult<Vec<Text<'py>>> {
+pub(crate) fn texts<'py>(py: Python<'py>, masks: &[Rle]) -> PyResult<Vec<Text<'py>>> {
     masks.iter().map(|mask| text(py, mask)).collect()
 }
 

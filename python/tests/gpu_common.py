@@ -129,6 +129,73 @@ def check_output(to_gpu, to_host, types: list[str]) -> None:
     assert_refused("output of shape", trazar.label, on_gpu, output=output[1:])
 
 
+def check_values(to_gpu) -> None:
+    """Regions, contours, labels, measures and run lengths of arrays on the GPU."""
+    rng = np.random.default_rng(3)
+    for dtype in ("uint8", "int16", "int32", "int64", "float32"):
+        for height, width in ((1, 1), (40, 70), (300, 517)):
+            small = rng.integers(0, 5, (height // 3 + 1, width // 2 + 1))
+            image = np.kron(small, np.ones((3, 2), int))[:height, :width].astype(dtype)
+            image -= np.array(dtype in ("int16", "float32"), dtype)
+            mask = rng.random(image.shape) < 0.9
+            for view in (lambda a: a, lambda a: a[:, ::2], lambda a: a[height // 2 :, 1 % width :]):
+                host = np.ascontiguousarray(view(image))
+                if host.size > 0:
+                    check_value_image(host, view(to_gpu(image)))
+            mask_there = to_gpu(mask)
+            expected = trazar.polygonize(image, mask=mask, background=[1, 300], device="cpu")
+            found = trazar.polygonize(to_gpu(image), mask=mask_there, background=[1, 300])
+            for name in ("points", "offsets", "values", "regions"):
+                assert np.array_equal(getattr(found, name), getattr(expected, name)), name
+    image = to_gpu(np.zeros((4, 4), np.uint8))
+    on_host = np.ones((4, 4), bool)
+    assert_refused("mask in the host's memory", trazar.polygonize, image, mask=on_host)
+    assert_refused("2 dimensions", trazar.polygonize, to_gpu(np.zeros((2, 4, 4), np.uint8)))
+    assert_refused("float64", trazar.label_values, to_gpu(np.zeros((4, 4))))
+    assert_refused("in the host's memory", trazar.measure, image, np.zeros((4, 4), np.uint8))
+
+
+def check_value_image(host, there) -> None:
+    """One image."""
+    for connectivity in (4, 8):
+        expected = trazar.label_values(host, 0, connectivity, device="cpu")
+        labels, count = trazar.label_values(there, 0, connectivity)
+        assert count == expected[1] and np.array_equal(labels.get(), expected[0])
+    for mode in (trazar.RETR_TREE, trazar.RETR_EXTERNAL, trazar.RETR_LIST):
+        expected = trazar.find_contours_by_label(host, mode, device="cpu")
+        found = trazar.find_contours_by_label(there, mode)
+        assert list(found) == list(expected)
+        for label, (contours, hierarchy) in found.items():
+            assert np.array_equal(hierarchy, expected[label][1])
+            assert len(contours) == len(expected[label][0])
+            for ours, theirs in zip(contours, expected[label][0]):
+                assert np.array_equal(ours, theirs)
+    if host.dtype.kind == "f":
+        return
+    names = ("label", "bbox", "centroid", "perimeter", "euler_number", "solidity", "moments_hu")
+    expected = trazar.measure(host, None, names, device="cpu")
+    found = trazar.measure(there, None, names)
+    assert list(found) == list(expected)
+    for name, column in found.items():
+        assert np.allclose(column, expected[name], rtol=1e-12, atol=0, equal_nan=True), name
+    if host.dtype != np.int64:
+        names = ("intensity_mean", "intensity_std", "intensity_min")
+        expected = trazar.measure(host, host, names, device="cpu")
+        for name, column in trazar.measure(there, there, names).items():
+            assert np.array_equal(column, expected[name]), name
+
+
+def check_run_lengths(to_gpu) -> None:
+    """Masks on the GPU."""
+    for image in masks():
+        assert trazar.rle.encode(to_gpu(image)) == trazar.rle.encode(image)
+        stack = np.stack([image, 255 - image, image * 0])
+        assert trazar.rle.encode(to_gpu(stack)) == trazar.rle.encode(stack, layout="NHW")
+        turned = np.ascontiguousarray(stack.transpose(1, 2, 0))
+        found = trazar.rle.encode(to_gpu(turned), layout="HWN")
+        assert found == trazar.rle.encode(turned, layout="HWN")
+
+
 def assert_refused(text: str, job, *arguments, **options) -> None:
     try:
         job(*arguments, **options)

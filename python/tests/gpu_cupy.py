@@ -12,6 +12,8 @@ from gpu_common import (
     assert_same_contours,
     check_offsets,
     check_output,
+    check_run_lengths,
+    check_values,
     masks,
     run_all,
     skip_without_gpu,
@@ -53,6 +55,14 @@ def test_contours_are_those_of_the_processor():
 
 def test_offsets():
     check_offsets(cupy.asarray)
+
+
+def test_values():
+    check_values(cupy.asarray)
+
+
+def test_run_lengths():
+    check_run_lengths(cupy.asarray)
 
 
 def test_output():

@@ -13,6 +13,8 @@ from gpu_common import (
     assert_same_found,
     check_offsets,
     check_output,
+    check_run_lengths,
+    check_values,
     masks,
     run_all,
     skip_without_gpu,
@@ -76,6 +78,14 @@ def test_find_contours_has_opencvs_form():
 
 def test_offsets():
     check_offsets(lambda array: torch.from_numpy(array).cuda())
+
+
+def test_values():
+    check_values(lambda array: torch.from_numpy(array).cuda())
+
+
+def test_run_lengths():
+    check_run_lengths(lambda array: torch.from_numpy(array).cuda())
 
 
 def test_output():

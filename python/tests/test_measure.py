@@ -211,3 +211,32 @@ def test_wrong_spacings_get_one_line(spacing):
     with pytest.raises(trazar.InputError, match="spacing") as raised:
         trazar.measure(np.ones((2, 2), int), spacing=spacing)
     assert "\n" not in str(raised.value)
+
+
+def test_kernels_measure_the_same(rng) -> None:
+    labels = rng.integers(-1, 9, (50, 90)).repeat(3, axis=0).repeat(2, axis=1)
+    intensities = rng.integers(0, 256, labels.shape).astype(np.uint8)
+    properties = (
+        "label",
+        "bbox",
+        "centroid",
+        "eccentricity",
+        "orientation",
+        "moments",
+        "perimeter",
+        "perimeter_crofton",
+        "euler_number",
+        "solidity",
+        "area_filled",
+        "intensity_mean",
+        "intensity_std",
+        "intensity_max",
+    )
+    for light in (intensities, np.dstack([intensities, 255 - intensities])):
+        expected = trazar.measure(labels, light, properties)
+        found = trazar.measure(labels, light, properties, device="emulator")
+        assert list(found) == list(expected)
+        for name, column in found.items():
+            assert np.array_equal(column, expected[name], equal_nan=True), name
+    with pytest.raises(trazar.InputError, match="weighted"):
+        trazar.measure(labels, intensities, ("centroid_weighted",), device="emulator")

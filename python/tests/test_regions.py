@@ -228,8 +228,14 @@ def test_kernels_find_the_same(rng) -> None:
             labels, count = trazar.label_values(image, 0, connectivity, device="emulator")
             expected_labels, expected_count = trazar.label_values(image, 0, connectivity)
             assert np.array_equal(labels, expected_labels) and count == expected_count
-    with pytest.raises(trazar.InputError, match="not yet on emulator"):
-        trazar.find_contours_by_label(np.ones((2, 2), np.uint8), device="emulator")
+        for mode in (trazar.RETR_TREE, trazar.RETR_EXTERNAL):
+            expected = trazar.find_contours_by_label(image, mode)
+            found = trazar.find_contours_by_label(image, mode, device="emulator")
+            assert list(found) == list(expected)
+            for label, (contours, hierarchy) in found.items():
+                assert np.array_equal(hierarchy, expected[label][1])
+                for ours, theirs in zip(contours, expected[label][0], strict=True):
+                    assert np.array_equal(ours, theirs)
 
 
 def test_results_describe_themselves() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from trazar import _trazar
-from trazar._arrays import is_on_gpu
+from trazar._arrays import check_device, is_on_gpu
 from trazar._errors import InputError
 
 if TYPE_CHECKING:
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
+
+    from trazar._arrays import Device
 
 # The names of scikit-image before version 0.26.
 _OLD_NAMES = {
@@ -43,6 +45,7 @@ def measure(
     *,
     separator: str = "-",
     spacing: float | Sequence[float] | None = None,
+    device: Device = "auto",
 ) -> dict[str, NDArray[np.int64] | NDArray[np.float64]]:
     """Measure the labels of an image, as ``skimage.measure.regionprops_table`` does.
 
@@ -61,6 +64,10 @@ def measure(
         What comes between a property's name and an index in a column's name.
     spacing : float or pair of floats, optional
         The distances between rows and between columns, by default 1.
+    device : {"auto", "cpu", "cuda", "emulator"}
+        What works on them; "auto" is the processor. Labels of PyTorch or CuPy on a GPU are measured
+        there, with intensities there. On a GPU, intensities are integers of up to 32 bits of one
+        channel, and there are no weighted centroids and moments.
 
     Returns
     -------
@@ -117,16 +124,40 @@ def measure(
     asked = [str(name) for name in properties]
     names = [_OLD_NAMES.get(name, name) for name in asked]
     distances = _spacing(spacing)
+    if is_on_gpu(label_image):
+        check_device(device)
+        if intensity_image is not None and not is_on_gpu(intensity_image):
+            raise InputError(
+                "intensity_image in the host's memory, and the labels on a GPU: give both in one "
+                "place"
+            )
+        found = _trazar.device_measure(label_image, intensity_image, names, distances)
+        return _columns(asked, names, [_by_property(found)], False, separator)
     labels = _labels(label_image)
     channels, is_multichannel = _channels(intensity_image, labels.shape)
     if labels.size == 0:
         # The library has no images without pixels: one pixel of background has no labels either.
         labels = np.zeros((1, 1), np.uint8)
         channels = [np.zeros((1, 1), np.uint8) for _ in channels]
-    tables = [_table(labels, None, names, distances)] if not channels else []
-    for channel in channels:
+    tables = []
+    for channel in channels or [None]:
         wanted = names if not tables else [name for name in names if _is_of_intensities(name)]
-        tables.append(_table(labels, channel, wanted, distances))
+        found = _trazar.measure(labels, channel, wanted, distances, device)
+        tables.append(_by_property(found))
+    return _columns(asked, names, tables, is_multichannel, separator)
+
+
+_Table = dict[str, list[tuple[tuple[int, ...], Any]]]
+
+
+def _columns(
+    asked: list[str],
+    names: list[str],
+    tables: list[_Table],
+    is_multichannel: bool,
+    separator: str,
+) -> dict[str, Any]:
+    """Return the columns of the tables of each channel, by the names that were asked for."""
     columns = {}
     for given, name in zip(asked, names, strict=True):
         each = tables if is_multichannel and _is_of_intensities(name) else tables[:1]
@@ -138,13 +169,10 @@ def measure(
     return columns
 
 
-_Table = dict[str, list[tuple[tuple[int, ...], Any]]]
-
-
-def _table(labels: Any, intensities: Any, names: list[str], spacing: tuple[float, float]) -> _Table:
+def _by_property(columns: list[tuple[str, Any]]) -> _Table:
     """Return each property's columns with their indices."""
     table: _Table = {}
-    for column, values in _trazar.measure(labels, intensities, names, spacing):
+    for column, values in columns:
         name, *indices = column.split("-")
         table.setdefault(name, []).append((tuple(map(int, indices)), values))
     return table
@@ -214,7 +242,7 @@ def _on_host(given: Any, name: str) -> Any:
     import numpy as np
 
     if is_on_gpu(given):
-        raise InputError(f"{name} on a GPU: measures are made on the host; copy it there first")
+        raise InputError(f"{name} on a GPU, and the labels not: give both in one place")
     if hasattr(given, "mask") and hasattr(given, "filled"):
         raise InputError(f"{name} is a masked array: give {name}.filled(0), say")
     return np.asarray(given)

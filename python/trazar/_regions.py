@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from trazar import _trazar
-from trazar._arrays import check_connectivity, is_on_gpu
+from trazar._arrays import check_connectivity, check_device, is_on_gpu
 from trazar._contours import Contours, _counted
 from trazar._errors import InputError
 from trazar._tracing import CHAIN_APPROX_SIMPLE, RETR_TREE
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from trazar._arrays import Device
+    from trazar._trazar import DeviceArray
 
     PathLike = str | os.PathLike[str]
 
@@ -93,7 +94,8 @@ def polygonize(
     background : number or numbers, optional
         Values whose pixels are left out.
     device : {"auto", "cpu", "cuda", "emulator"}
-        What works on it; "auto" is the processor.
+        What works on it; "auto" is the faster one. An array of PyTorch or CuPy on a GPU is worked on
+        there, with a mask there, and the rings come to the host.
 
     Returns
     -------
@@ -115,6 +117,10 @@ def polygonize(
     ([3, 3, 8], [1, 1, 2])
     """
     check_connectivity(connectivity)
+    if is_on_gpu(image):
+        check_device(device)
+        traced = _trazar.device_trace_regions(image, _numbers(background), mask, connectivity)
+        return Regions(*traced, _transform(transform))
     values = _values(image, "image")
     traced = _trazar.trace_regions(
         values, _background(background, values), mask, connectivity, device
@@ -129,7 +135,7 @@ def label_values(
     *,
     mask: Any = None,
     device: Device = "auto",
-) -> tuple[NDArray[np.int32], int]:
+) -> tuple[NDArray[np.int32] | DeviceArray, int]:
     """Label the regions of an image: connected pixels of equal value.
 
     Parameters
@@ -141,11 +147,12 @@ def label_values(
     connectivity : {4, 8}
         The number of neighbours.
     device : {"auto", "cpu", "cuda", "emulator"}
-        What works on it; "auto" is the processor.
+        What works on it; "auto" is the faster one. An array of PyTorch or CuPy on a GPU is worked on
+        there, with a mask there, and the labels stay there.
 
     Returns
     -------
-    labels : int32 array of shape (H, W)
+    labels : int32 array of shape (H, W), or DeviceArray
         0 for pixels that are left out, 1, 2, ... for the regions in raster order of their first
         pixels, as ``skimage.measure.label`` and ``cc3d`` number them.
     count : int
@@ -164,6 +171,9 @@ def label_values(
     ([[1, 1, 0], [2, 1, 3]], 3)
     """
     check_connectivity(connectivity)
+    if is_on_gpu(image):
+        check_device(device)
+        return _trazar.device_label_values(image, _numbers(background), mask, connectivity)
     values = _values(image, "image")
     return _trazar.label_values(
         values, _background(background, values), mask, connectivity, device
@@ -191,8 +201,9 @@ def find_contours_by_label(
         As for :func:`find_contours`.
     background : number or numbers, optional
         Labels that are left out, 0 by default; None for none.
-    device : {"auto", "cpu"}
-        What works on it: the processor; kernels trace polygons only.
+    device : {"auto", "cpu", "cuda", "emulator"}
+        What works on it; "auto" is the faster one. An array of PyTorch or CuPy on a GPU is worked on
+        there, and the contours come to the host.
 
     Returns
     -------
@@ -213,6 +224,10 @@ def find_contours_by_label(
     >>> {label: contours[0].tolist() for label, (contours, hierarchy) in found.items()}
     {4: [[[2, 0]], [[2, 1]]], 7: [[[0, 0]], [[1, 1]], [[1, 0]]]}
     """
+    if is_on_gpu(labels):
+        check_device(device)
+        numbers = _numbers(background)
+        return _trazar.device_find_contours_by_label(labels, numbers, mode, method)
     values = _values(labels, "labels")
     return _trazar.find_contours_by_label(
         values, _background(background, values), mode, method, device
@@ -468,7 +483,7 @@ def _values(image: Any, name: str) -> NDArray[Any]:
     import numpy as np
 
     if is_on_gpu(image):
-        raise InputError(f"{name} on a GPU: regions are traced on the processor; copy it first")
+        raise InputError(f"{name} on a GPU: this is done on the processor; copy it first")
     if hasattr(image, "mask") and hasattr(image, "filled"):
         raise InputError(
             f"{name} is a masked array: give its data, and mask=~numpy.ma.getmaskarray({name})"
@@ -495,6 +510,19 @@ def _values(image: Any, name: str) -> NDArray[Any]:
             f"{name}.astype(numpy.float32), say"
         )
     return np.require(array, array.dtype.newbyteorder("="), ["ALIGNED"])
+
+
+def _numbers(background: ArrayLike | None) -> list[float]:
+    """Return the values to leave out of an array on a GPU."""
+    import numpy as np
+
+    if background is None:
+        return []
+    given = np.asarray(background).ravel()
+    if given.dtype.kind not in "biuf":
+        raise InputError(f"background={background!r}: it is a number, or some")
+    numbers: list[float] = given.tolist()
+    return numbers
 
 
 def _background(background: ArrayLike | None, values: NDArray[Any]) -> NDArray[Any]:

@@ -27,10 +27,15 @@ __all__ = [
     "command",
     "cost_distance",
     "device_find_contours",
+    "device_find_contours_by_label",
     "device_label",
     "device_label_band",
+    "device_label_values",
+    "device_measure",
     "device_pack",
+    "device_rle_encode",
     "device_trace",
+    "device_trace_regions",
     "distances",
     "find_contours",
     "find_contours_by_label",
@@ -149,6 +154,22 @@ def label_values(
 def find_contours_by_label(
     array: NDArray[Any], background: NDArray[Any], mode: int, method: int, device: str
 ) -> dict[Any, tuple[tuple[NDArray[np.int32], ...], NDArray[np.int32]]]: ...
+def device_trace_regions(
+    array: Any, background: list[float], mask: Any, connectivity: int
+) -> tuple[HostContours, NDArray[Any], NDArray[np.uint32], int]: ...
+def device_label_values(
+    array: Any, background: list[float], mask: Any, connectivity: int
+) -> tuple[DeviceArray, int]: ...
+def device_find_contours_by_label(
+    array: Any, background: list[float], mode: int, method: int
+) -> dict[Any, tuple[tuple[NDArray[np.int32], ...], NDArray[np.int32]]]: ...
+def device_measure(
+    labels: Any,
+    intensities: Any | None,
+    properties: Sequence[str],
+    spacing: tuple[float, float],
+) -> list[tuple[str, NDArray[Any]]]: ...
+def device_rle_encode(masks: Any, batch: bool) -> list[_Text]: ...
 def region_dicts(
     contours: HostContours, values: list[float], transform: tuple[float, ...]
 ) -> list[tuple[dict[str, Any], float]]: ...
@@ -158,6 +179,7 @@ def measure(
     intensities: Any | None,
     properties: Sequence[str],
     spacing: tuple[float, float],
+    device: str,
 ) -> list[tuple[str, NDArray[Any]]]: ...
 def rle_encode(masks: Any, turned: bool) -> list[_Text]: ...
 def rle_encode_labels(labels: Any) -> tuple[NDArray[np.int64], list[_Text]]: ...

@@ -59,7 +59,8 @@ def encode(masks: Any, *, layout: str | None = None) -> Any:
     Parameters
     ----------
     masks : array
-        Booleans or numbers of any strides; foreground is what is not 0. One mask of shape (H, W),
+        Booleans or numbers of any strides; foreground is what is not 0. On a GPU, arrays of PyTorch
+        or CuPy are encoded there. One mask of shape (H, W),
         or several: of shape (H, W, N) if the array is contiguous in Fortran's order, as
         pycocotools takes it, and of shape (N, H, W) otherwise.
     layout : {"HWN", "NHW"}, optional
@@ -88,7 +89,7 @@ def encode(masks: Any, *, layout: str | None = None) -> Any:
     if layout not in (None, "HWN", "NHW"):
         raise InputError(f"layout={layout!r}: it is 'HWN' or 'NHW'")
     if is_on_gpu(masks):
-        raise InputError("masks on a GPU: they are encoded on the host; copy them there first")
+        return _encode_on_gpu(masks, layout)
     array = np.asarray(masks)
     if array.ndim == 2:
         if abs(array.strides[0]) < abs(array.strides[1]):
@@ -101,6 +102,17 @@ def encode(masks: Any, *, layout: str | None = None) -> Any:
     else:
         found = _trazar.rle_encode(array, False)
     return [_dict(mask) for mask in found]
+
+
+def _encode_on_gpu(masks: Any, layout: str | None) -> Any:
+    """Encode masks of shape (H, W), (N, H, W), or (H, W, N) if the layout says so, on a GPU."""
+    dimensions = len(masks.shape)
+    if dimensions not in (2, 3):
+        raise InputError(f"masks of shape {tuple(masks.shape)}: (H, W), (H, W, N) or (N, H, W)")
+    if dimensions == 3 and layout == "HWN":
+        masks = masks.permute(2, 0, 1) if hasattr(masks, "permute") else masks.transpose(2, 0, 1)
+    found = [_dict(mask) for mask in _trazar.device_rle_encode(masks, dimensions == 3)]
+    return found if dimensions == 3 else found[0]
 
 
 def encode_labels(labels: Any) -> tuple[NDArray[np.int64], list[Rle]]:

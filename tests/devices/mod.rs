@@ -16,6 +16,7 @@ use trazar_test_support::emulators;
 
 pub(crate) mod label;
 pub(crate) mod label_bands;
+pub(crate) mod measure;
 pub(crate) mod racecheck;
 pub(crate) mod route;
 pub(crate) mod route_fields;
@@ -309,8 +310,17 @@ macro_rules! suite {
                 regions_at_the_borders_of_tiles
                 one_tracer_traces_regions_of_many_images
                 nan_is_no_data
+                contours_of_random_values
+                contours_of_values_at_the_borders_of_tiles
+                contours_of_values_in_long_rows
                 random_values
                 values_of_all_types
+            }
+            measure {
+                measures_of_random_labels
+                measures_of_labels_with_many_runs
+                measures_of_no_labels_and_refusals
+                run_lengths_of_random_masks
             }
         }
     };

@@ -4,7 +4,12 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
 use trazar::gpu::Gpu;
-use trazar::{BinaryImage, Connectivity, Engine, PixelValue, RegionOptions, Samples, ValueImage};
+use trazar::trace::ContourOptions;
+use trazar::{
+    Approximation, BinaryImage, Connectivity, DeviceTracer, DeviceValues, Engine, Geometry,
+    PixelValue, RegionOptions, Retrieval, Samples, ValueImage,
+};
+use trazar_test_support::contours::{self, APPROXIMATIONS, GEOMETRIES, RETRIEVALS, TEH_CHIN};
 use trazar_test_support::emulators::{say, seed};
 use trazar_test_support::labels::CONNECTIVITIES;
 use trazar_test_support::seeds::Random;
@@ -243,6 +248,111 @@ pub(crate) fn one_tracer_traces_regions_of_many_images<D: Device>(device: &D) {
     }
 }
 
+/// Traces the contours of each value of an image, and compares with the processor's.
+fn check_contours<T: PixelValue>(
+    engine: &Engine,
+    image: &ValueImage<'_, T>,
+    options: &ContourOptions,
+) -> Result<(), TestCaseError> {
+    let expected = Engine::cpu().trace_values(image, options).unwrap();
+    let found = engine.trace_values(image, options)?;
+    prop_assert!(found.values() == expected.values(), "not the CPU's values");
+    prop_assert_eq!(
+        found.group_offsets(),
+        expected.group_offsets(),
+        "not the CPU's groups"
+    );
+    let difference = contours::difference(found.contours(), expected.contours());
+    prop_assert!(
+        difference.is_none(),
+        "not the CPU's contours: {}",
+        difference.unwrap_or_default()
+    );
+    Ok(())
+}
+
+/// Options that the kernels tell apart.
+fn contour_options() -> impl Strategy<Value = ContourOptions> {
+    let approximations = [&APPROXIMATIONS[..], &TEH_CHIN[..]].concat();
+    let options = (
+        select(&RETRIEVALS[..]),
+        select(approximations),
+        any::<bool>(),
+    );
+    options.prop_map(|(retrieval, approximation, along_edges)| {
+        let options = ContourOptions::default().retrieval(retrieval);
+        match along_edges {
+            true => options.geometry(Geometry::Edges),
+            false => options.approximation(approximation),
+        }
+    })
+}
+
+pub(crate) fn contours_of_random_values<D: Device>(device: &D) {
+    let image = (1..150u32, 1..60u32, select(&PATTERNS[..]), any::<u64>());
+    let run = (small(device), any::<bool>(), any::<bool>());
+    check::<D, _>(
+        "contours of random values",
+        160,
+        &(image, run, contour_options()),
+        |((width, height, pattern, drawn), (gpu, background, masked), options)| {
+            let random = &mut Random::new(drawn);
+            let classes = Classes::draw(pattern, width, height, random);
+            let mask = BinaryImage::from_fn(width, height, |_, _| random.below(4) > 0).unwrap();
+            let samples = Samples::new(width, height, &classes.values).unwrap();
+            let mask = masked.then_some(&mask);
+            let image = image_of(samples, background.then_some(0), mask);
+            check_contours(&Engine::on(gpu), &image, &options)
+        },
+    );
+}
+
+/// Sides that are borders of tiles and words, or next to them, with all options.
+pub(crate) fn contours_of_values_at_the_borders_of_tiles<D: Device>(device: &D) {
+    let mut order = seed();
+    for (width, height) in [(1, 1), (64, 16), (65, 17), (129, 33), (1, 40), (40, 1)] {
+        for (i, pattern) in PATTERNS.into_iter().enumerate() {
+            order += 1;
+            let classes = Classes::draw(pattern, width, height, &mut Random::new(order));
+            let samples = Samples::new(width, height, &classes.values).unwrap();
+            let image = ValueImage::new(samples).unwrap();
+            let engine = Engine::on(device.small(order));
+            for (j, retrieval) in RETRIEVALS.into_iter().enumerate() {
+                let geometry = GEOMETRIES[(i + j) % 2];
+                let options = ContourOptions::default()
+                    .retrieval(retrieval)
+                    .geometry(geometry);
+                check_contours(&engine, &image, &options).unwrap_or_else(|error| {
+                    panic!("{pattern}, {width} × {height}, {options:?}, seed {order}: {error}")
+                });
+            }
+        }
+    }
+    say(
+        "contours of values at the borders of tiles",
+        &format!("{} patterns", PATTERNS.len()),
+    );
+}
+
+/// Rows with more values than a warp's table has places at first, and many runs of few values:
+/// outer borders whose previous ones lie near, far, or nowhere.
+pub(crate) fn contours_of_values_in_long_rows<D: Device>(device: &D) {
+    let seed = seed();
+    let random = &mut Random::new(seed);
+    for (i, values) in [2, 7, 200, 100_000].into_iter().enumerate() {
+        let (width, height) = (700 + random.below(100), 4);
+        let classes: Vec<i32> = (0..width * height)
+            .map(|_| random.below(values) as i32)
+            .collect();
+        let samples = Samples::new(width, height, &classes).unwrap();
+        let image = ValueImage::new(samples).unwrap();
+        let engine = Engine::on(device.small(seed + i as u64));
+        let options = ContourOptions::default().retrieval(Retrieval::Tree);
+        check_contours(&engine, &image, &options)
+            .unwrap_or_else(|error| panic!("{values} values, seed {seed}: {error}"));
+    }
+}
+
 /// NaN belongs to no region, and is not equal to itself.
 pub(crate) fn nan_is_no_data<D: Device>(device: &D) {
     let values = [1.0f32, f32::NAN, f32::NAN, 1.0, 1.0, f32::NAN];
@@ -254,7 +364,7 @@ pub(crate) fn nan_is_no_data<D: Device>(device: &D) {
     assert_eq!(labels.count(), 1);
 }
 
-/// Labels and traces an image, and compares with the CPU.
+/// Labels an image, traces its regions and its contours, and compares with the CPU.
 fn assert_all<T: PixelValue>(engine: &Engine, name: &str, image: &ValueImage<'_, T>) {
     let cpu = Engine::cpu();
     for connectivity in CONNECTIVITIES {
@@ -272,6 +382,21 @@ fn assert_all<T: PixelValue>(engine: &Engine, name: &str, image: &ValueImage<'_,
         let options = RegionOptions::default().connectivity(connectivity);
         check_regions(engine, image, &options)
             .unwrap_or_else(|error| panic!("{name}, {connectivity:?}: {error}"));
+    }
+    let options = ContourOptions::default();
+    for options in [
+        options.retrieval(Retrieval::Tree),
+        options.approximation(Approximation::None),
+        options
+            .retrieval(Retrieval::External)
+            .approximation(Approximation::TehChinKCos),
+        options
+            .retrieval(Retrieval::Ccomp)
+            .geometry(Geometry::Edges),
+        options.retrieval(Retrieval::Tree).geometry(Geometry::Edges),
+    ] {
+        check_contours(engine, image, &options)
+            .unwrap_or_else(|error| panic!("{name}, {options:?}: {error}"));
     }
 }
 
@@ -305,6 +430,22 @@ pub(crate) fn random_values<D: Device>(device: &D) {
     assert_random(&Engine::on(device.small(seed())), count, most);
 }
 
+/// Copies results to the host with values from the image in the GPU's memory.
+fn check_values_there<G: Gpu, T: PixelValue>(gpu: &G, name: &str, image: &ValueImage<'_, T>) {
+    let (tracer, cpu) = (DeviceTracer::on(gpu.clone()), Engine::cpu());
+    let there = DeviceValues::upload(gpu, image).unwrap();
+    let options = RegionOptions::default();
+    let regions = tracer.trace_regions(&there, &options).unwrap();
+    let regions = regions.to_host_with(gpu, &there).unwrap();
+    let expected = cpu.trace_regions(image, &options).unwrap();
+    assert!(regions == expected, "{name}: not the CPU's regions");
+    let options = ContourOptions::default();
+    let contours = tracer.trace_values(&there, &options).unwrap();
+    let contours = contours.to_host_with(gpu, &there).unwrap();
+    let expected = cpu.trace_values(image, &options).unwrap();
+    assert!(contours == expected, "{name}: not the CPU's contours");
+}
+
 pub(crate) fn values_of_all_types<D: Device>(device: &D) {
     let (width, height) = PerDevice {
         emulator: (65, 35),
@@ -318,6 +459,7 @@ pub(crate) fn values_of_all_types<D: Device>(device: &D) {
             let values: Vec<$t> = classes.values.iter().copied().map($to_value).collect();
             let image = ValueImage::new(Samples::new(width, height, &values).unwrap()).unwrap();
             assert_all(&engine, stringify!($t), &image);
+            check_values_there(&device.small(seed()), stringify!($t), &image);
         )*};
     }
     check! {
@@ -327,6 +469,6 @@ pub(crate) fn values_of_all_types<D: Device>(device: &D) {
         i16: |class| -(class as i16);
         i32: |class| class - 2;
         i64: |class| i64::from(class) << 40;
-        f32: |class| if class == 1 { f32::NAN } else { class as f32 };
+        f32: |class| if class == 1 { f32::NAN } else { 1.5 - class as f32 };
     }
 }

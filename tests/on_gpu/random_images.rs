@@ -9,9 +9,11 @@ use trazar::{BinaryImage, DeviceImage, DeviceTracer, Engine, TraceAlgorithm, Tra
 use trazar_test_support::contours::{APPROXIMATIONS, GEOMETRIES, RETRIEVALS, difference};
 use trazar_test_support::optional;
 use trazar_test_support::seeds::{Random, seed_or};
+use trazar_test_support::values::{Classes, PATTERNS};
 
 use crate::Beside;
 use crate::devices::Device;
+use crate::devices::values::assert_classes;
 
 /// Noise of random density, in squares of up to 4 pixels, or a pattern; inverted or not; of up to
 /// 200 × 200 pixels.
@@ -65,11 +67,10 @@ fn check_all_options(tracer: &DeviceTracer<Queue>, name: &str, image: &BinaryIma
     }
 }
 
-/// 10,000 images with `TRAZAR_LARGE=1`, else 500, each with all options. Several threads trace,
-/// each on a stream of its own, so that the sequential tracer does not decide how long it takes.
-#[test]
-fn ten_thousand_random_images() {
-    let test = "ten_thousand_random_images";
+/// Calls `check` with the number of each image and what it is drawn from, and with a stream of the
+/// thread's own: for 10,000 images with `TRAZAR_LARGE=1`, else 500. Several threads do, so that the
+/// processor's results do not decide how long it takes.
+fn for_many_images(test: &str, check: impl Fn(&Queue, &str, &mut Random) + Sync) {
     let Some(beside) = Beside::open(test) else {
         return;
     };
@@ -79,22 +80,43 @@ fn ten_thousand_random_images() {
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
-                let own = DeviceTracer::on(beside.on_own_stream());
+                let queue = beside.on_own_stream();
                 loop {
                     let i = next.fetch_add(1, Ordering::Relaxed);
                     if i >= images {
                         break;
                     }
                     // An image depends on the seed and its number, whichever thread draws it.
-                    let image = draw(&mut Random::new(seed << 32 | i));
-                    check_all_options(&own, &format!("image {i} of seed {seed}"), &image);
+                    let random = &mut Random::new(seed << 32 | i);
+                    check(&queue, &format!("image {i} of seed {seed}"), random);
                 }
             });
         }
     });
     println!(
-        "{images} images of seed {seed}, 16 combinations of options each, on {threads} threads: \
-         {:.1} s",
+        "{test}: {images} images of seed {seed} on {threads} threads: {:.1} s",
         begin.elapsed().as_secs_f64()
     );
+}
+
+/// Each image with all 16 combinations of options.
+#[test]
+fn ten_thousand_random_images() {
+    for_many_images("ten_thousand_random_images", |queue, name, random| {
+        check_all_options(&DeviceTracer::on(queue.clone()), name, &draw(random));
+    });
+}
+
+/// Labels, regions and the contours of each value.
+#[test]
+fn ten_thousand_random_images_of_values() {
+    let test = "ten_thousand_random_images_of_values";
+    for_many_images(test, |queue, name, random| {
+        let (width, height) = (1 + random.below(200), 1 + random.below(200));
+        let pattern = PATTERNS[random.below(PATTERNS.len() as u32) as usize];
+        let classes = Classes::draw(pattern, width, height, random);
+        let name = format!("{name}: {pattern}, {width} × {height}");
+        let background = random.below(2) == 0;
+        assert_classes(&Engine::on(queue.clone()), &name, &classes, background);
+    });
 }

@@ -11,12 +11,13 @@ use crate::image::BinaryImage;
 use crate::image::gpu::AnyValues;
 use crate::label::parts::{BandNumbers, LabelPart, Workers, workers_on};
 use crate::label::{self, ComponentOptions, Connectivity, DeviceLabeler, LabelOptions, Labels};
+use crate::measure::{self, AnyIntensities, MeasureOptions, Measures};
 use crate::progress::Progress;
 use crate::regions::RegionOptions;
 use crate::route::{DeviceRouter, Distances, Net, Route, RouteAlgorithm, RoutingGrid};
 use crate::trace::{
     Band, BandTracer, ContourOptions, ContourPart, Contours, DeviceTracer, Rings, StoredContours,
-    TraceOptions,
+    TraceOptions, ValueContoursOf,
 };
 
 /// Returns the bands of an image, from top to bottom.
@@ -59,6 +60,19 @@ pub(super) trait DeviceJobs: Send + Sync {
     fn trace(&self, image: &BinaryImage, options: &TraceOptions) -> Result<Contours>;
 
     fn trace_regions(&self, image: AnyValues<'_, '_>, options: &RegionOptions) -> Result<Rings>;
+
+    fn trace_values(
+        &self,
+        image: AnyValues<'_, '_>,
+        options: &ContourOptions,
+    ) -> Result<ValueContoursOf>;
+
+    fn measure(
+        &self,
+        labels: AnyValues<'_, '_>,
+        intensities: Option<AnyIntensities<'_>>,
+        options: &MeasureOptions,
+    ) -> Result<Measures>;
 
     /// Traces images of one size; `options` must have the algorithm that takes several at once.
     fn trace_batch(
@@ -182,6 +196,23 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
 
     fn trace_regions(&self, image: AnyValues<'_, '_>, options: &RegionOptions) -> Result<Rings> {
         self.run(|| self.tracer.trace_regions_host(image, options))
+    }
+
+    fn trace_values(
+        &self,
+        image: AnyValues<'_, '_>,
+        options: &ContourOptions,
+    ) -> Result<ValueContoursOf> {
+        self.run(|| self.tracer.trace_values_host(image, options))
+    }
+
+    fn measure(
+        &self,
+        labels: AnyValues<'_, '_>,
+        intensities: Option<AnyIntensities<'_>>,
+        options: &MeasureOptions,
+    ) -> Result<Measures> {
+        self.run(|| measure::measure_host(&self.all[0], labels, intensities, options))
     }
 
     fn trace_batch(

@@ -1,8 +1,8 @@
 //! Measuring.
 
 use super::Engine;
-use crate::error::Result;
-use crate::image::Samples;
+use crate::error::{Result, Unavailable};
+use crate::image::{Samples, ValueImage};
 use crate::measure::{self, Intensity, Label, MeasureOptions, Measures};
 
 impl Engine {
@@ -12,7 +12,7 @@ impl Engine {
     /// table and of the sums behind it, some 50 to 600 bytes per label, and 16 bytes per run for
     /// hulls and holes. Hulls also take time by the heights of the labels' boxes.
     ///
-    /// The processor does the work; an engine that chooses its device does so too.
+    /// An engine that chooses its device lets the processor do the work.
     ///
     /// ```
     /// use trazar::measure::{MeasureOptions, Property};
@@ -35,14 +35,20 @@ impl Engine {
     ///   [`Error::ImageTooLarge`](crate::Error::ImageTooLarge);
     /// - [`Error::TooMany`](crate::Error::TooMany) for more than 2³² - 1 labels;
     ///   [`Error::OutOfMemory`](crate::Error::OutOfMemory);
-    /// - [`Error::Unavailable`](crate::Error::Unavailable) on an engine of a GPU or emulator.
+    /// - by kernels, those of [`DeviceMeasurer::measure`](crate::measure::DeviceMeasurer::measure).
     pub fn measure<'a, L: Label + 'a>(
         &self,
         labels: impl Into<Samples<'a, L>>,
         options: &MeasureOptions,
     ) -> Result<Measures> {
-        self.check_on_processor("measures")?;
-        measure::measure(labels.into(), options, &self.progress())
+        let labels = labels.into();
+        match &self.device {
+            None => measure::measure(labels, options, &self.progress()),
+            Some(device) => {
+                let labels = ValueImage::new(labels)?.background(L::BACKGROUND)?;
+                device.measure(L::any(&labels), None, options)
+            }
+        }
     }
 
     /// As [`measure`](Self::measure), with an image of intensities of the same size.
@@ -63,15 +69,26 @@ impl Engine {
     ///
     /// # Errors
     /// Those of [`measure`](Self::measure); [`Error::InvalidOption`](crate::Error::InvalidOption)
-    /// if the sizes differ.
+    /// if the sizes differ; by kernels, [`Error::Unavailable`](crate::Error::Unavailable) for
+    /// intensities other than integers of up to 32 bits, and for weighted centroids and moments.
     pub fn measure_intensities<'a, 'b, L: Label + 'a, I: Intensity + 'b>(
         &self,
         labels: impl Into<Samples<'a, L>>,
         intensities: impl Into<Samples<'b, I>>,
         options: &MeasureOptions,
     ) -> Result<Measures> {
-        self.check_on_processor("measures")?;
         let (labels, intensities) = (labels.into(), intensities.into());
-        measure::measure_intensities(labels, intensities, options, &self.progress())
+        let Some(device) = &self.device else {
+            return measure::measure_intensities(labels, intensities, options, &self.progress());
+        };
+        let Some(intensities) = I::any(intensities) else {
+            return Err(Unavailable::Job {
+                job: "measures of intensities of these numbers",
+                backend: device.backend(),
+            }
+            .into());
+        };
+        let labels = ValueImage::new(labels)?.background(L::BACKGROUND)?;
+        device.measure(L::any(&labels), Some(intensities), options)
     }
 }

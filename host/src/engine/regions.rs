@@ -1,6 +1,7 @@
 //! Regions of equal value.
 
 use super::Engine;
+use crate::device_choice::Job;
 use crate::error::{Result, Unavailable};
 use crate::image::{PixelValue, ValueImage};
 use crate::label::{Connectivity, Labels};
@@ -22,6 +23,9 @@ impl Engine {
         image: &ValueImage<'_, T>,
         options: &RegionOptions,
     ) -> Result<Regions<T>> {
+        if let Some(engine) = self.chosen(|| Job::trace_values(image), None) {
+            return engine.trace_regions(image, options);
+        }
         match &self.device {
             None => crate::trace::cpu::values::trace_regions(image, options, &self.progress()),
             Some(device) => device
@@ -36,7 +40,6 @@ impl Engine {
     /// # Errors
     /// - [`Error::InvalidOption`](crate::Error::InvalidOption) for options that contradict each
     ///   other;
-    /// - [`Error::Unavailable`](crate::Error::Unavailable) on a GPU or the emulator;
     /// - those of [`trace_regions`](Self::trace_regions).
     pub fn trace_values<T: PixelValue>(
         &self,
@@ -44,8 +47,15 @@ impl Engine {
         options: &ContourOptions,
     ) -> Result<ValueContours<T>> {
         options.validate()?;
-        self.check_on_processor("contours of values")?;
-        crate::trace::cpu::values::trace_values(image, options, &self.progress())
+        if let Some(engine) = self.chosen(|| Job::trace_values(image), None) {
+            return engine.trace_values(image, options);
+        }
+        match &self.device {
+            None => crate::trace::cpu::values::trace_values(image, options, &self.progress()),
+            Some(device) => device
+                .trace_values(T::any(image), options)?
+                .with_values(image),
+        }
     }
 
     /// Returns the image's values, row by row, with each region of fewer than `size` pixels
@@ -90,6 +100,9 @@ impl Engine {
         image: &ValueImage<'_, T>,
         connectivity: Connectivity,
     ) -> Result<Labels> {
+        if let Some(engine) = self.chosen(|| Job::label_values(image), None) {
+            return engine.label_values(image, connectivity);
+        }
         match &self.device {
             None => crate::label::cpu::values::label(image, connectivity, &self.progress()),
             Some(device) => device.label_values(T::any(image), connectivity),

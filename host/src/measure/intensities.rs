@@ -10,7 +10,8 @@ use crate::image::Samples;
 pub trait Intensity: Copy + Send + Sync + sealed::Summed {}
 
 mod sealed {
-    use super::Brightness;
+    use super::{AnyIntensities, Brightness};
+    use crate::image::Samples;
 
     pub trait Summed: 'static {
         /// The value as a floating-point number.
@@ -25,6 +26,43 @@ mod sealed {
         const HAS_SQUARES: bool;
         /// Whether sums are those of integers.
         const IS_WHOLE: bool;
+
+        /// An image of a type that kernels sum up.
+        fn any(samples: Samples<'_, Self>) -> Option<AnyIntensities<'_>>
+        where
+            Self: Sized;
+    }
+}
+
+/// An image of intensities that kernels sum up.
+#[derive(Clone, Copy)]
+pub enum AnyIntensities<'a> {
+    U8(Samples<'a, u8>),
+    U16(Samples<'a, u16>),
+    U32(Samples<'a, u32>),
+    I16(Samples<'a, i16>),
+    I32(Samples<'a, i32>),
+}
+
+/// Evaluates an expression for the image in an [`AnyIntensities`].
+macro_rules! with_intensities {
+    ($intensities:expr, $samples:ident => $result:expr) => {
+        match $intensities {
+            AnyIntensities::U8($samples) => $result,
+            AnyIntensities::U16($samples) => $result,
+            AnyIntensities::U32($samples) => $result,
+            AnyIntensities::I16($samples) => $result,
+            AnyIntensities::I32($samples) => $result,
+        }
+    };
+}
+
+pub(super) use with_intensities;
+
+impl AnyIntensities<'_> {
+    /// Width and height.
+    pub(super) fn size(self) -> [usize; 2] {
+        with_intensities!(self, samples => [samples.width(), samples.height()])
     }
 }
 
@@ -60,12 +98,16 @@ fn deviations<T: Copy>(run: &[T], sum: f64, value: impl Fn(T) -> f64) -> f64 {
 }
 
 macro_rules! integers {
-    ($($type:ty, $lane:ty, $square:ty;)*) => {$(
+    ($($any:ident: $type:ty, $lane:ty, $square:ty;)*) => {$(
         // Types of all sizes, some of which `From` converts.
         #[allow(clippy::cast_lossless)]
         impl sealed::Summed for $type {
             const HAS_SQUARES: bool = true;
             const IS_WHOLE: bool = true;
+
+            fn any(samples: Samples<'_, Self>) -> Option<AnyIntensities<'_>> {
+                Some(AnyIntensities::$any(samples))
+            }
 
             #[inline(always)]
             fn number(self) -> f64 {
@@ -138,16 +180,20 @@ unsigned! { u8 u16 u32 }
 
 // A run has fewer than 2³¹ pixels.
 integers! {
-    u8, u32, u64;
-    u16, u32, u64;
-    u32, u64, u128;
-    i16, i32, u64;
-    i32, i64, u128;
+    U8: u8, u32, u64;
+    U16: u16, u32, u64;
+    U32: u32, u64, u128;
+    I16: i16, i32, u64;
+    I32: i32, i64, u128;
 }
 
 impl sealed::Summed for i64 {
     const HAS_SQUARES: bool = false;
     const IS_WHOLE: bool = true;
+
+    fn any(_: Samples<'_, Self>) -> Option<AnyIntensities<'_>> {
+        None
+    }
 
     #[inline(always)]
     fn number(self) -> f64 {
@@ -183,6 +229,10 @@ macro_rules! floats {
         impl sealed::Summed for $type {
             const HAS_SQUARES: bool = false;
             const IS_WHOLE: bool = false;
+
+            fn any(_: Samples<'_, Self>) -> Option<AnyIntensities<'_>> {
+                None
+            }
 
             #[inline(always)]
             fn number(self) -> f64 {

@@ -3,26 +3,38 @@
 use super::planes::{Planes, compare_below, compare_right};
 use super::rows::Rows;
 use crate::error::Result;
-use crate::image::{Samples, WORD_BITS};
+use crate::image::{PixelValue, Samples, WORD_BITS};
 use crate::memory::push;
 
 /// A type of labels: `u8`, `u16`, `u32`, `i16`, `i32` or `i64`. Labels are positive; 0 and negative
 /// values are background.
-pub trait Label: Copy + PartialEq + Send + Sync + sealed::Number {}
+pub trait Label: PixelValue + sealed::Number {}
 
 mod sealed {
-    pub trait Number: 'static {
+    pub trait Number: Sized + 'static {
+        /// The value of pixels without a label.
+        const BACKGROUND: Self;
+
         /// The value.
         fn number(self) -> i64;
+
+        /// The value whose bits are the lowest of these.
+        fn of_bits(bits: u64) -> i64;
     }
 }
 
 macro_rules! labels {
     ($($type:ty)*) => {$(
         impl sealed::Number for $type {
+            const BACKGROUND: Self = 0;
+
             #[inline(always)]
             fn number(self) -> i64 {
                 self.into()
+            }
+
+            fn of_bits(bits: u64) -> i64 {
+                (bits as Self).into()
             }
         }
         impl Label for $type {}
@@ -30,6 +42,24 @@ macro_rules! labels {
 }
 
 labels! { u8 u16 u32 i16 i32 i64 }
+
+/// Evaluates an expression for the labels in an [`AnyValues`](crate::image::gpu::AnyValues), whose
+/// type is one of labels.
+macro_rules! with_labels {
+    ($values:expr, $image:ident => $result:expr) => {
+        match $values {
+            $crate::image::gpu::AnyValues::U8($image) => $result,
+            $crate::image::gpu::AnyValues::U16($image) => $result,
+            $crate::image::gpu::AnyValues::I16($image) => $result,
+            $crate::image::gpu::AnyValues::U32($image) => $result,
+            $crate::image::gpu::AnyValues::I32($image) => $result,
+            $crate::image::gpu::AnyValues::I64($image) => $result,
+            $crate::image::gpu::AnyValues::F32(_) => unreachable!("labels are integers"),
+        }
+    };
+}
+
+pub(super) use with_labels;
 
 /// Adjacent pixels of a row with the same label.
 #[derive(Clone, Copy, Debug)]

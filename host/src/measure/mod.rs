@@ -16,6 +16,7 @@
 
 mod columns;
 mod fill;
+mod gpu;
 mod hull;
 mod intensities;
 mod labels;
@@ -33,6 +34,9 @@ mod tests;
 use rayon::prelude::*;
 
 pub(crate) use columns::column_runs;
+pub use gpu::DeviceMeasurer;
+pub(crate) use gpu::measure_host;
+pub(crate) use intensities::AnyIntensities;
 pub use intensities::Intensity;
 pub use labels::Label;
 pub use properties::Property;
@@ -45,7 +49,7 @@ use crate::options::setters;
 use crate::progress::Progress;
 use fill::Filler;
 use hull::Hull;
-use intensities::IntensityImage;
+use intensities::{IntensityImage, Kind};
 use labels::LabelImage;
 use object::{Object, Shape};
 use slots::Slots;
@@ -154,18 +158,27 @@ fn measure_images(
     rows: usize,
     progress: &Progress<'_>,
 ) -> Result<Measures> {
-    let needs = check(labels, intensities, options)?;
+    let size = [labels.width(), labels.height()];
+    let intensity_size = intensities.map(|image| [image.width(), image.height()]);
+    let needs = check(size, intensity_size, options)?;
     let work = Work {
         labels,
         intensities: intensities.filter(|_| needs.brightness || needs.weighted),
         needs,
     };
     let sums = sum_up_all(work, rows, progress)?;
-    let order = order_of(&sums)?;
-    let shapes = shapes_of(&sums, options)?;
     let kind = intensities.map(IntensityImage::kind).unwrap_or_default();
+    let measures = table_of(&sums, options, kind)?;
+    progress.report(1, 1)?;
+    Ok(measures)
+}
+
+/// The table of all labels, from their sums.
+fn table_of(sums: &Sums, options: &MeasureOptions, kind: Kind) -> Result<Measures> {
+    let order = order_of(sums)?;
+    let shapes = shapes_of(sums, options)?;
     let object = |slot: u32| Object {
-        sums: &sums,
+        sums,
         slot: slot as usize,
         shape: shapes.get(slot as usize).copied().unwrap_or_default(),
         spacing: options.spacing,
@@ -175,7 +188,6 @@ fn measure_images(
     for &property in options.properties.as_slice() {
         add_columns(property, &order, &object, &mut columns)?;
     }
-    progress.report(1, 1)?;
     Ok(Measures {
         len: order.len(),
         columns,
@@ -184,14 +196,13 @@ fn measure_images(
 
 /// Refuses options that don't fit the images, and says which sums they need.
 fn check(
-    labels: &dyn LabelImage,
-    intensities: Option<&dyn IntensityImage>,
+    [width, height]: [usize; 2],
+    intensities: Option<[usize; 2]>,
     options: &MeasureOptions,
 ) -> Result<Needs> {
-    let (width, height) = (labels.width(), labels.height());
     check_size(width as u64, height as u64)?;
-    if let Some(intensities) = intensities
-        && (intensities.width(), intensities.height()) != (width, height)
+    if let Some(size) = intensities
+        && size != [width, height]
     {
         return Err(Error::option(
             "intensities",
@@ -199,8 +210,7 @@ fn check(
             format!(
                 "intensities of {} × {} pixels do not fit labels of {width} × {height}: they must \
                  have the same size",
-                intensities.width(),
-                intensities.height()
+                size[0], size[1]
             ),
         ));
     }

@@ -5,12 +5,14 @@
 //! compressed form is the string that `pycocotools.mask` writes and reads, byte for byte.
 
 mod encode;
+mod gpu;
 mod operations;
 #[cfg(test)]
 mod tests;
 mod text;
 
 pub use encode::encode_labels;
+pub use gpu::DeviceRles;
 pub use operations::{Merge, iou_of_all, merge};
 
 use crate::error::{Error, OptionProblem, Result};

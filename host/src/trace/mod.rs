@@ -26,8 +26,11 @@ mod source;
 
 pub use band::Band;
 pub use contours::{BorderKind, Contour, ContourArrays, Contours, HierarchyRow, Links};
-pub(crate) use gpu::Rings;
-pub use gpu::{ContourBuffers, DeviceContourBatch, DeviceContours, DeviceRegions, DeviceTracer};
+pub use gpu::{
+    ContourBuffers, DeviceContourBatch, DeviceContours, DeviceRegions, DeviceTracer,
+    DeviceValueContours,
+};
+pub(crate) use gpu::{Rings, ValueContoursOf};
 pub use parts::{BandTracer, ContourPart, StoredContours};
 pub use source::ContourSource;
 

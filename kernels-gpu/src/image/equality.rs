@@ -118,6 +118,55 @@ impl EqualityPlanes<'_> {
     }
 }
 
+impl EqualityPlanes<'_> {
+    /// The first pixel of the run of row `y` that pixel `x` belongs to.
+    #[inline(always)]
+    pub(crate) fn run_start(&self, x: u32, y: u32) -> u32 {
+        if x == 0 {
+            return 0;
+        }
+        let mut word_x = (x - 1) / 64;
+        // planted: value-run-start
+        let mut through = u64::MAX >> (63 - (x - 1) % 64);
+        loop {
+            let ends = !self.plane(E, word_x, y) & through;
+            if ends != 0 {
+                return word_x * 64 + 64 - ends.leading_zeros();
+            }
+            if word_x == 0 {
+                return 0;
+            }
+            word_x -= 1;
+            through = u64::MAX;
+        }
+    }
+
+    /// The last pixel of the run of row `y` that pixel `x` belongs to.
+    #[inline(always)]
+    pub(crate) fn run_end(&self, x: u32, y: u32) -> u32 {
+        let mut word_x = x / 64;
+        let mut from = u64::MAX << (x % 64);
+        loop {
+            // The last pixel of a row is equal to none to the east.
+            let ends = !self.plane(E, word_x, y) & from;
+            if ends != 0 {
+                return word_x * 64 + ends.trailing_zeros();
+            }
+            word_x += 1;
+            // planted: value-run-end
+            from = u64::MAX;
+        }
+    }
+
+    /// The pixels of a word at which runs begin.
+    #[inline(always)]
+    pub(crate) fn run_starts(&self, word_x: u32, y: u32) -> u64 {
+        let before = self.plane(E, word_x.wrapping_sub(1), y) >> 63;
+        // planted: value-run-carry-west
+        self.valid(word_x, y) & !(self.plane(E, word_x, y) << 1 | before)
+    }
+}
+
 /// The memory that the planes are written to.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]

@@ -1,6 +1,7 @@
 //! Binary images of 1 bit per pixel, how they are made from images of bytes, and what kernels know
 //! of images of values.
 
+pub mod bits;
 pub mod equality;
 pub mod pack;
 

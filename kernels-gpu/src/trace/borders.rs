@@ -27,19 +27,24 @@ pub mod count {
 
 /// Images of one size, stacked in one image, with a row of background after each. A single image
 /// needs no such row.
+///
+/// Or the values of one image, whose borders are arranged as if each value were an image.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct Stack<'a> {
-    /// The number of images.
+    /// The number of images, or of values.
     pub images: u32,
     /// Rows from the start of one image to the start of the next.
     pub pitch: u32,
     /// Words per row.
     pub row_words: u32,
     /// For more than one image: for each word, the number of borders that start in earlier words,
-    /// once borders are found.
+    /// once borders are found. For values: the number of borders of smaller values.
     #[len(self.words())]
     pub starts_before: View<'a, u32>,
+    /// For values: the number of each border's value, in ascending order of values. Otherwise
+    /// empty.
+    pub groups: View<'a, u32>,
     /// For more than one image: the number of borders of the result before each image, and the
     /// total.
     #[len(self.bounds())]
@@ -52,6 +57,7 @@ impl Stack<'_> {
     fn words(&self) -> u64 {
         match self.images {
             1 => 0,
+            values if !self.groups.is_empty() => values.into(),
             several => {
                 let before_last = u64::from(several - 1) * u64::from(self.pitch);
                 before_last * u64::from(self.row_words) + 1
@@ -75,12 +81,24 @@ impl Stack<'_> {
         if image == 0 {
             return 0;
         }
+        if self.has_values() {
+            return self.starts_before.ld(image);
+        }
         self.starts_before.ld(image * self.pitch * self.row_words)
+    }
+
+    /// Whether borders are grouped by value, not by image.
+    #[inline(always)]
+    pub(super) fn has_values(&self) -> bool {
+        !self.groups.is_empty()
     }
 
     /// The image that a border is in.
     #[inline(always)]
     pub(super) fn image_of(&self, border: u32) -> u32 {
+        if self.has_values() {
+            return self.groups.ld(border);
+        }
         // The last image that has at most `border` borders before it.
         let (mut image, mut end) = (0, self.images);
         while end - image > 1 {

@@ -28,6 +28,7 @@ pub mod regions;
 pub mod teh_chin;
 pub mod tiles;
 pub mod translate;
+pub mod values;
 
 /// Threads per block of all kernels here, except those that follow borders in rectangles.
 pub const BLOCK: u32 = 256;

@@ -69,7 +69,7 @@ impl Raster {
 
     /// The index of pixel `(x, y)` of any image.
     #[inline(always)]
-    pub(super) const fn wide_pixel(self, x: u32, y: u32) -> u64 {
+    pub(crate) const fn wide_pixel(self, x: u32, y: u32) -> u64 {
         y as u64 * self.width as u64 + x as u64
     }
 

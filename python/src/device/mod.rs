@@ -7,6 +7,7 @@
 //! | `output.rs` | such arrays as the destination of labels |
 //! | `array.rs` | results, for other libraries to use |
 //! | `contours.rs`, `labels.rs` | the jobs |
+//! | `values.rs` | the jobs on images of values, labels and masks |
 //! | `parts.rs` | bands of an image, for `trazar.dask` |
 //!
 //! # Order of work
@@ -20,6 +21,7 @@ mod labels;
 mod output;
 mod parts;
 mod place;
+mod values;
 
 pub(crate) use array::DeviceArray;
 pub(crate) use contours::{DeviceContours, device_find_contours, device_trace};
@@ -27,3 +29,7 @@ pub(crate) use input::is_on_gpu;
 pub(crate) use labels::device_label;
 pub(crate) use parts::{device_label_band, device_pack};
 pub(crate) use place::queue;
+pub(crate) use values::{
+    device_find_contours_by_label, device_label_values, device_measure, device_rle_encode,
+    device_trace_regions,
+};

@@ -8,7 +8,7 @@ mod values;
 pub use batch::DeviceImageBatch;
 pub use bytes::DeviceBytes;
 pub use values::DeviceValues;
-pub(crate) use values::{AnyValues, DeviceValue, Equality, with_values};
+pub(crate) use values::{AnyValues, DeviceValue, Equality, FoundInRows, with_values};
 
 use trazar_kernels::image::row_words;
 

@@ -1,17 +1,34 @@
 //! Images of values in a GPU's memory, and which neighbours are equal.
 
-use cuda_std::View;
+use cuda_std::{View, ViewMut};
 use trazar_kernels::image::equality::{
     BESIDE_WORDS, EqualityPlanes, EqualityPlanesMut, Validity, equality_of_f32, equality_of_u8,
     equality_of_u16, equality_of_u32, equality_of_u64, threads,
 };
+use trazar_kernels::measure::intensities::{
+    sum_intensities_of_i16, sum_intensities_of_i32, sum_intensities_of_u8, sum_intensities_of_u16,
+    sum_intensities_of_u32,
+};
+use trazar_kernels::measure::pieces::SortedRuns;
+use trazar_kernels::trace::borders::FoundBorders;
+use trazar_kernels::trace::fragments::Parts;
+use trazar_kernels::trace::fragments::join::Chains;
+use trazar_kernels::trace::fragments::row_values::{
+    RowTables, RowsOfValues, link_outer_borders_of_f32, link_outer_borders_of_u8,
+    link_outer_borders_of_u16, link_outer_borders_of_u32, link_outer_borders_of_u64,
+};
+use trazar_kernels::trace::fragments::source::TracedValues;
+use trazar_kernels::trace::options::Approximation;
 use trazar_kernels::trace::pixels::Raster;
+use trazar_kernels::trace::values::{
+    value_keys_of_f32, value_keys_of_u8, value_keys_of_u16, value_keys_of_u32, value_keys_of_u64,
+};
 
 use super::DeviceImage;
-use crate::error::{Error, OptionProblem, Result};
+use crate::error::{Error, OptionProblem, Result, Unavailable};
 use crate::gpu::{Gpu, GpuBuffer, GpuLauncher};
 use crate::image::{PixelValue, ValueImage, check_count, check_mask, check_size};
-use crate::memory::with_room;
+use crate::memory::{collect, with_room};
 
 /// An image of values in a GPU's memory, and which of its pixels count: a [`ValueImage`] there.
 ///
@@ -137,6 +154,35 @@ impl<G: Gpu, T: PixelValue> DeviceValues<G, T> {
         self.pitch
     }
 
+    /// Copies the values of some pixels, given by their indices, row by row, to the host.
+    ///
+    /// # Errors
+    /// `Error::Cuda`, [`Error::Emulator`], [`Error::OutOfMemory`].
+    pub(crate) fn values_at(&self, gpu: &G, pixels: &G::Buffer<u32>) -> Result<Vec<T>> {
+        let count = pixels.len();
+        let is_wide = T::LARGEST[1] != 0;
+        let (mut low, mut high) = (
+            gpu.alloc(count)?,
+            gpu.alloc(if is_wide { count } else { 0 })?,
+        );
+        if count > 0 {
+            let values = gpu.using(&self.values)?;
+            let rows = RowsOfValues {
+                values: values.view(),
+                pitch: self.pitch,
+            };
+            let keys = [low.view_mut(), high.view_mut()];
+            // SAFETY: the pixels are in the image, which has been acquired; there is room for all.
+            unsafe { T::write_keys(&gpu.launcher(), rows, self.width, pixels.view(), keys)? };
+            values.finish()?;
+        }
+        let (low, high) = (low.to_vec()?, high.to_vec()?);
+        let value = |(i, low): (usize, u32)| {
+            T::of_key(u64::from(low) | high.get(i).map_or(0, |&high| u64::from(high)) << 32)
+        };
+        collect(low.into_iter().enumerate().map(value), "values of pixels")
+    }
+
     /// Queues the comparison of all neighbours.
     pub(crate) fn equality(&self, gpu: &G) -> Result<Equality<G>> {
         let raster = Raster::new(self.width, self.height).ok_or(Error::ImageTooLarge {
@@ -222,11 +268,102 @@ pub trait DeviceValue: cuda_std::Pod {
         validity: Validity<'_>,
         planes: EqualityPlanesMut<'_>,
     ) -> Result<()>;
+
+    /// Launches the kernel that finds the previous border, of the same value, of each outer border.
+    ///
+    /// # Safety
+    /// That of the kernel.
+    unsafe fn link_outer_borders<G: Gpu>(
+        on: &GpuLauncher<'_, G>,
+        blocks: u32,
+        values: RowsOfValues<'_, Self>,
+        found: FoundInRows<'_>,
+    ) -> Result<()>;
+
+    /// Launches the kernel that writes a number in the order of values for each of `starts`, pixels
+    /// of an image of this width.
+    ///
+    /// # Safety
+    /// That of the kernel.
+    unsafe fn write_keys<G: Gpu>(
+        on: &GpuLauncher<'_, G>,
+        values: RowsOfValues<'_, Self>,
+        width: u32,
+        starts: View<'_, u32>,
+        keys: [ViewMut<'_, u32>; 2],
+    ) -> Result<()>;
+
+    /// The largest low and high halves of such numbers.
+    const LARGEST: [u32; 2];
+    /// The bit that such a number has other than the value: the sign of integers.
+    const SIGN: u64;
+
+    /// The value with such a number.
+    fn of_key(key: u64) -> Self;
+
+    /// Launches the kernel that sums up these values, as intensities, over the pieces of `runs`.
+    ///
+    /// # Safety
+    /// That of the kernel.
+    unsafe fn sum_intensities<G: Gpu>(
+        on: &GpuLauncher<'_, G>,
+        blocks: u32,
+        values: RowsOfValues<'_, Self>,
+        runs: SortedRuns<'_>,
+        sums: ViewMut<'_, u64>,
+    ) -> Result<()>;
+}
+
+/// What [`DeviceValue::link_outer_borders`] is told of an image and its borders.
+pub struct FoundInRows<'a> {
+    pub image: TracedValues<'a>,
+    pub approximation: Approximation,
+    pub parts: Parts<'a>,
+    pub chains: Chains<'a>,
+    pub borders: FoundBorders<'a>,
+    pub tables: RowTables<'a>,
 }
 
 macro_rules! device_values {
-    ($($any:ident: $t:ty as $bits:ty => $kernel:ident;)*) => {$(
+    (@sum $on:ident, $blocks:ident, $rows:ident, $runs:ident, $sums:ident;) => {{
+        let _ = ($on, $blocks, $rows, $runs, $sums);
+        Err(Unavailable::Job {
+            job: "measures of intensities of these numbers",
+            backend: G::BACKEND,
+        }
+        .into())
+    }};
+    (@sum $on:ident, $blocks:ident, $rows:ident, $runs:ident, $sums:ident; $sum:ident) => {
+        // SAFETY: the caller's promise.
+        unsafe { $sum::launch($on, $blocks, $rows.values, $rows.pitch, $runs, $sums) }
+    };
+    (@value $key:ident, f32) => {{
+        let bits = $key as u32;
+        f32::from_bits(if bits >> 31 == 0 { !bits } else { bits & !(1 << 31) })
+    }};
+    (@value $key:ident, $t:ident) => {
+        ($key ^ Self::SIGN) as $t
+    };
+    ($($any:ident: $t:ident as $bits:ty, $sign:expr, $largest:expr =>
+        $equality:ident, $link:ident, $keys:ident $(, $sum:ident)?;)*) => {$(
         impl DeviceValue for $t {
+            const LARGEST: [u32; 2] = $largest;
+            const SIGN: u64 = $sign;
+
+            fn of_key(key: u64) -> Self {
+                device_values!(@value key, $t)
+            }
+
+            unsafe fn sum_intensities<G: Gpu>(
+                on: &GpuLauncher<'_, G>,
+                blocks: u32,
+                values: RowsOfValues<'_, Self>,
+                runs: SortedRuns<'_>,
+                sums: ViewMut<'_, u64>,
+            ) -> Result<()> {
+                device_values!(@sum on, blocks, values, runs, sums; $($sum)?)
+            }
+
             fn any<'a, 'p>(image: &'a ValueImage<'p, Self>) -> AnyValues<'a, 'p> {
                 AnyValues::$any(image)
             }
@@ -244,20 +381,88 @@ macro_rules! device_values {
                     View::<$bits>::from_raw_parts(view.as_ptr().cast(), view.len())
                 });
                 // SAFETY: the caller's promise.
-                unsafe { $kernel::launch_threads(on, threads, values, background, validity, planes) }
+                unsafe {
+                    $equality::launch_threads(on, threads, values, background, validity, planes)
+                }
+            }
+
+            unsafe fn link_outer_borders<G: Gpu>(
+                on: &GpuLauncher<'_, G>,
+                blocks: u32,
+                rows: RowsOfValues<'_, Self>,
+                found: FoundInRows<'_>,
+            ) -> Result<()> {
+                let RowsOfValues { values, pitch } = rows;
+                // SAFETY: the same memory, as elements of the same size and alignment.
+                let values = unsafe {
+                    View::<$bits>::from_raw_parts(values.as_ptr().cast(), values.len())
+                };
+                let FoundInRows { image, approximation, parts, chains, borders, tables } = found;
+                // SAFETY: the caller's promise.
+                unsafe {
+                    $link::launch(
+                        on,
+                        blocks,
+                        RowsOfValues { values, pitch },
+                        image,
+                        approximation,
+                        parts,
+                        chains,
+                        borders,
+                        tables,
+                    )
+                }
+            }
+
+            unsafe fn write_keys<G: Gpu>(
+                on: &GpuLauncher<'_, G>,
+                rows: RowsOfValues<'_, Self>,
+                width: u32,
+                starts: View<'_, u32>,
+                [low, high]: [ViewMut<'_, u32>; 2],
+            ) -> Result<()> {
+                let RowsOfValues { values, pitch } = rows;
+                // SAFETY: the same memory, as elements of the same size and alignment.
+                let values = unsafe {
+                    View::<$bits>::from_raw_parts(values.as_ptr().cast(), values.len())
+                };
+                let rows = RowsOfValues { values, pitch };
+                // SAFETY: the caller's promise.
+                unsafe {
+                    $keys::launch_threads(
+                        on,
+                        starts.len() as u64,
+                        rows,
+                        width,
+                        $sign,
+                        starts,
+                        low,
+                        high,
+                    )
+                }
             }
         }
     )*};
 }
 
+/// The largest keys of values of 32 bits.
+const ALL: [u32; 2] = [u32::MAX, 0];
+
 device_values! {
-    U8: u8 as u8 => equality_of_u8;
-    U16: u16 as u16 => equality_of_u16;
-    I16: i16 as u16 => equality_of_u16;
-    U32: u32 as u32 => equality_of_u32;
-    I32: i32 as u32 => equality_of_u32;
-    I64: i64 as u64 => equality_of_u64;
-    F32: f32 as f32 => equality_of_f32;
+    U8: u8 as u8, 0, [0xff, 0] =>
+        equality_of_u8, link_outer_borders_of_u8, value_keys_of_u8, sum_intensities_of_u8;
+    U16: u16 as u16, 0, [0xffff, 0] =>
+        equality_of_u16, link_outer_borders_of_u16, value_keys_of_u16, sum_intensities_of_u16;
+    I16: i16 as u16, 1 << 15, [0xffff, 0] =>
+        equality_of_u16, link_outer_borders_of_u16, value_keys_of_u16, sum_intensities_of_i16;
+    U32: u32 as u32, 0, ALL =>
+        equality_of_u32, link_outer_borders_of_u32, value_keys_of_u32, sum_intensities_of_u32;
+    I32: i32 as u32, 1 << 31, ALL =>
+        equality_of_u32, link_outer_borders_of_u32, value_keys_of_u32, sum_intensities_of_i32;
+    I64: i64 as u64, 1 << 63, [u32::MAX; 2] =>
+        equality_of_u64, link_outer_borders_of_u64, value_keys_of_u64;
+    F32: f32 as f32, 0, ALL =>
+        equality_of_f32, link_outer_borders_of_f32, value_keys_of_f32;
 }
 
 /// An image of values of any type in the host's memory, as the jobs of devices take it.

@@ -126,8 +126,15 @@ pub(super) fn single_image<'a>(
         pitch: u32::MAX,
         row_words: 0,
         starts_before,
+        groups: no_groups(),
         offsets,
     }
+}
+
+/// The groups of borders that are not grouped by value.
+pub(super) const fn no_groups<'a>() -> View<'a, u32> {
+    // SAFETY: there are no elements.
+    unsafe { View::from_raw_parts(std::ptr::dangling(), 0) }
 }
 
 /// Arranges borders whose number the host knows.

@@ -5,6 +5,7 @@
 //! | `fragments/` | borders and their points, by tiles of 64 × 32 pixels | `fragments` |
 //! | `hierarchy.rs` | order and hierarchy | `hierarchy` |
 //! | `regions.rs` | the regions of images of values | `fragments`, `regions` |
+//! | `values.rs` | the contours of each value of such images | `fragments`, `values`, `hierarchy` |
 //! | `teh_chin.rs` | the points that Teh and Chin's approximations keep | `teh_chin` |
 //! | `translate.rs` | an offset added to all points, on request | `translate` |
 //! | `contours.rs` | the result | |
@@ -48,6 +49,7 @@ mod regions;
 mod teh_chin;
 mod tiles;
 mod translate;
+mod values;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -70,6 +72,8 @@ use fragments::{Arena, Images, Joining};
 pub use regions::DeviceRegions;
 use regions::RegionArena;
 pub(crate) use regions::Rings;
+pub use values::DeviceValueContours;
+pub(crate) use values::ValueContoursOf;
 
 /// Traces images on one GPU. Clones work on the same queue.
 ///
@@ -356,19 +360,7 @@ impl<G: Gpu> DeviceTracer<G> {
         algorithm.check_runs_on(G::BACKEND)?;
         let (width, height) = (image.width(), image.height());
         let raster = raster(width, height, algorithm)?;
-        let curvature = match options.contours.approximation {
-            Approximation::None | Approximation::Simple => None,
-            Approximation::TehChinL1 => Some(Curvature::L1),
-            Approximation::TehChinKCos => Some(Curvature::KCosine),
-        };
-        let approximation = match (options.contours.geometry, options.contours.approximation) {
-            // A ring has a vertex where it turns and nowhere else.
-            (Geometry::Edges, _) | (_, Approximation::Simple) => {
-                kernel_options::Approximation::Simple
-            }
-            // Teh and Chin's points are chosen from all.
-            (Geometry::Centers, _) => kernel_options::Approximation::None,
-        };
+        let (approximation, curvature) = points_of(&options.contours);
         let gpu = self.gpu();
         // A corner shared by two pixels is passed differently if both are of one component.
         let labels = match options.contours.geometry {
@@ -386,10 +378,7 @@ impl<G: Gpu> DeviceTracer<G> {
             words: &words,
             labels: labels.as_ref().map_or(&none, |labels| labels.labels()),
             raster,
-            geometry: match options.contours.geometry {
-                Geometry::Centers => kernel_options::Geometry::Centers,
-                Geometry::Edges => kernel_options::Geometry::Edges,
-            },
+            geometry: kernel_geometry(options.contours.geometry),
             approximation,
             joining: self.joining,
         };
@@ -441,6 +430,31 @@ impl<G: Gpu> DeviceTracer<G> {
         queued("dominant points")?;
         Ok((dominant, image_offsets))
     }
+}
+
+/// Where borders run, for kernels.
+const fn kernel_geometry(geometry: Geometry) -> kernel_options::Geometry {
+    match geometry {
+        Geometry::Centers => kernel_options::Geometry::Centers,
+        Geometry::Edges => kernel_options::Geometry::Edges,
+    }
+}
+
+/// The points that borders are traced with, and the curvature by which Teh and Chin's dominant
+/// points are chosen from them.
+const fn points_of(options: &ContourOptions) -> (kernel_options::Approximation, Option<Curvature>) {
+    let curvature = match options.approximation {
+        Approximation::None | Approximation::Simple => None,
+        Approximation::TehChinL1 => Some(Curvature::L1),
+        Approximation::TehChinKCos => Some(Curvature::KCosine),
+    };
+    let approximation = match (options.geometry, options.approximation) {
+        // A ring has a vertex where it turns and nowhere else.
+        (Geometry::Edges, _) | (_, Approximation::Simple) => kernel_options::Approximation::Simple,
+        // Teh and Chin's points are chosen from all.
+        (Geometry::Centers, _) => kernel_options::Approximation::None,
+    };
+    (approximation, curvature)
 }
 
 /// The size of an image that an algorithm's kernels can number.

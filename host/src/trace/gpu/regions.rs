@@ -5,15 +5,18 @@ use std::sync::{MutexGuard, PoisonError};
 
 use glam::IVec2;
 use trazar_kernels::label::tiles::layout::TileLayout;
-use trazar_kernels::trace::borders::{Destination, count};
+use trazar_kernels::trace::borders::{Destination, Stack, count};
 use trazar_kernels::trace::fragments::follow::{follow_dense_value_tiles, follow_value_tiles};
-use trazar_kernels::trace::fragments::join::{ChainsBuffers, join_value_fragments};
+use trazar_kernels::trace::fragments::join::{
+    Chains, ChainsBuffers, join_value_contours, join_value_fragments,
+};
 use trazar_kernels::trace::fragments::key::is_wide;
 use trazar_kernels::trace::fragments::source::TracedRegions;
-use trazar_kernels::trace::fragments::write::{TILES_PER_BLOCK, place_region_points};
+use trazar_kernels::trace::fragments::write::{TILES_PER_BLOCK, place_value_points};
 use trazar_kernels::trace::fragments::{
-    JoinSizes, PartsBuffers, Sizes, VALUE_TILE_HEIGHT, value_tiles,
+    JoinSizes, Parts, PartsBuffers, Sizes, VALUE_TILE_HEIGHT, value_tiles,
 };
+use trazar_kernels::trace::options as kernel_options;
 use trazar_kernels::trace::pixels::Raster;
 use trazar_kernels::trace::regions::{
     RegionOrderBuffers, RegionOrderSizes, RingBuffers, order_regions, write_rings,
@@ -28,7 +31,7 @@ use crate::gpu::{Gpu, GpuBuffer, OnGpu};
 use crate::image::gpu::{AnyValues, DeviceValues, with_values};
 use crate::image::{PixelValue, ValueImage};
 use crate::label::{DeviceLabeler, region_layout};
-use crate::memory::with_room;
+use crate::memory::{collect, with_room};
 use crate::regions::{RegionOptions, Regions};
 use crate::trace::Geometry;
 use crate::trace::contours::{BorderKind, Contours};
@@ -113,17 +116,29 @@ impl<G: Gpu> DeviceRegions<G> {
     /// [`Error::SizeMismatch`] for an image of another size; `Error::Cuda`, [`Error::Emulator`],
     /// [`Error::OutOfMemory`].
     pub fn to_host<T: PixelValue>(&self, image: &ValueImage<'_, T>) -> Result<Regions<T>> {
-        let given = u64::from(image.width()) * u64::from(image.height());
-        if (image.width(), image.height()) != (self.width, self.height) {
-            return Err(Error::SizeMismatch {
-                width: self.width,
-                height: self.height,
-                needed: u64::from(self.width) * u64::from(self.height),
-                given,
-                unit: "values",
-            });
-        }
+        check_same_size([self.width, self.height], [image.width(), image.height()])?;
         self.rings_to_host()?.with_values(image)
+    }
+
+    /// As [`to_host`](Self::to_host), from the image in the GPU's memory.
+    ///
+    /// # Errors
+    /// Those of [`to_host`](Self::to_host).
+    pub fn to_host_with<T: PixelValue>(
+        &self,
+        gpu: &G,
+        image: &DeviceValues<G, T>,
+    ) -> Result<Regions<T>> {
+        check_same_size([self.width, self.height], [image.width(), image.height()])?;
+        let rings = self.rings_to_host()?;
+        let width = self.width;
+        let pixels = (0..rings.kinds.len()).map(|ring| {
+            let (x, y) = rings.start(ring);
+            y * width + x
+        });
+        let pixels = collect(pixels, RINGS)?;
+        let values = image.values_at(gpu, &gpu.upload(&pixels)?)?;
+        rings.with(|ring| values[ring])
     }
 
     /// Copies the rings to the host.
@@ -137,6 +152,20 @@ impl<G: Gpu> DeviceRegions<G> {
             regions: self.regions.to_vec()?,
         })
     }
+}
+
+/// Refuses an image of another size than the one that was traced.
+pub(super) fn check_same_size([width, height]: [u32; 2], given: [u32; 2]) -> Result<()> {
+    if given == [width, height] {
+        return Ok(());
+    }
+    Err(Error::SizeMismatch {
+        width,
+        height,
+        needed: u64::from(width) * u64::from(height),
+        given: u64::from(given[0]) * u64::from(given[1]),
+        unit: "values",
+    })
 }
 
 /// The rings of regions in the host's memory, without their values.
@@ -156,15 +185,30 @@ impl Rings {
         self,
         image: &ValueImage<'_, T>,
     ) -> Result<Regions<T>> {
+        let starts = collect((0..self.kinds.len()).map(|ring| self.start(ring)), RINGS)?;
+        self.with(|ring| {
+            let (x, y) = starts[ring];
+            image.value(x, y)
+        })
+    }
+
+    /// The pixel at which a ring starts.
+    fn start(&self, ring: usize) -> (u32, u32) {
+        // The upper left corner of the first pixel, or the upper right one of the pixel to the left
+        // of a hole.
+        let start = self.points[self.offsets[ring]];
+        let is_hole = self.kinds[ring] == BorderKind::Hole;
+        ((start.x - i32::from(is_hole)) as u32, start.y as u32)
+    }
+
+    /// The regions, given each ring's value.
+    fn with<T: PixelValue>(self, value: impl Fn(usize) -> T) -> Result<Regions<T>> {
         let mut values = with_room(self.kinds.len(), RINGS)?;
         let mut parents: Vec<i32> = with_room(self.kinds.len(), RINGS)?;
         let mut outer = -1;
         for (ring, kind) in self.kinds.iter().enumerate() {
-            // The upper left corner of the first pixel, or the upper right one of the pixel to the
-            // left of a hole.
-            let start = self.points[self.offsets[ring]];
             let is_hole = *kind == BorderKind::Hole;
-            values.push(image.value((start.x - i32::from(is_hole)) as u32, start.y as u32));
+            values.push(value(ring));
             if !is_hole {
                 outer = ring as i32;
             }
@@ -188,23 +232,29 @@ impl Rings {
     }
 }
 
-/// Memory in which the regions of images of one size are traced, kept from one image to the next.
+/// Memory in which the regions, or the contours of values, of images of one size are traced, kept
+/// from one image to the next.
 #[derive(Debug)]
 pub(super) struct RegionArena<G: Gpu> {
-    sizes: Sizes,
-    joining: Joining,
+    pub(super) sizes: Sizes,
+    pub(super) joining: Joining,
     /// Blocks of the cooperative launches.
-    blocks: u32,
+    pub(super) blocks: u32,
     order_blocks: u32,
-    parts: PartsBuffers<OnGpu<G>>,
-    chains: ChainsBuffers<OnGpu<G>>,
-    found: BorderBuffers<G>,
+    pub(super) parts: PartsBuffers<OnGpu<G>>,
+    pub(super) chains: ChainsBuffers<OnGpu<G>>,
+    pub(super) found: BorderBuffers<G>,
     order: RegionOrderBuffers<OnGpu<G>>,
 }
 
 impl<G: Gpu> RegionArena<G> {
     /// Memory for an image, with counters that are 0: `old`, if it fits.
-    fn ready(gpu: &G, joining: Joining, sizes: Sizes, old: Option<Self>) -> Result<Self> {
+    pub(super) fn ready(
+        gpu: &G,
+        joining: Joining,
+        sizes: Sizes,
+        old: Option<Self>,
+    ) -> Result<Self> {
         if let Some(mut old) = old
             && (old.sizes.raster, old.joining) == (sizes.raster, joining)
             && sizes.fit(&old.sizes)
@@ -216,10 +266,10 @@ impl<G: Gpu> RegionArena<G> {
             let resident = gpu.resident_blocks(spec, 0)?;
             Ok(cooperative_blocks(gpu, resident, sizes.raster))
         };
-        let (join_blocks, order_blocks) = (
-            blocks(&join_value_fragments::SPEC)?,
-            blocks(&order_regions::SPEC)?,
-        );
+        // For either kernel that joins.
+        let join_blocks =
+            blocks(&join_value_fragments::SPEC)?.min(blocks(&join_value_contours::SPEC)?);
+        let order_blocks = blocks(&order_regions::SPEC)?;
         let join_sizes = JoinSizes {
             found: sizes,
             wide_keys: false,
@@ -249,16 +299,11 @@ impl<G: Gpu> RegionArena<G> {
 
     /// Finds all borders and puts them into order, if what is found fits.
     fn find(&mut self, gpu: &G, image: TracedRegions<'_>) -> Result<()> {
-        /// Resident blocks per multiprocessor for tiles with many nodes.
-        const DENSE_BLOCKS: u32 = 3;
         let on = &gpu.launcher();
-        let all = value_tiles(self.sizes.raster);
-        let dense = all.min(gpu.multiprocessors() * DENSE_BLOCKS);
         // SAFETY: the kernels run in their order, and nothing else uses the arena; the image is
         // acquired.
         unsafe {
-            follow_value_tiles::launch(on, all, image, self.parts.views())?;
-            follow_dense_value_tiles::launch(on, dense, image, self.parts.views())?;
+            self.follow_edges(gpu, image)?;
             join_value_fragments::launch(
                 on,
                 self.blocks,
@@ -275,6 +320,28 @@ impl<G: Gpu> RegionArena<G> {
                 self.order.views(),
             )
         }
+    }
+
+    /// Follows borders along edges in all tiles.
+    ///
+    /// # Safety
+    /// `image` is acquired and of the arena's size, and the counters are 0.
+    pub(super) unsafe fn follow_edges(&mut self, gpu: &G, image: TracedRegions<'_>) -> Result<()> {
+        let on = &gpu.launcher();
+        let [all, dense] = self.follow_blocks(gpu);
+        // SAFETY: the kernels run in their order, and nothing else uses the arena.
+        unsafe {
+            follow_value_tiles::launch(on, all, image, self.parts.views())?;
+            follow_dense_value_tiles::launch(on, dense, image, self.parts.views())
+        }
+    }
+
+    /// The numbers of blocks that follow borders in all tiles, and in tiles with many nodes.
+    pub(super) fn follow_blocks(&self, gpu: &G) -> [u32; 2] {
+        /// Resident blocks per multiprocessor for tiles with many nodes.
+        const DENSE_BLOCKS: u32 = 3;
+        let all = value_tiles(self.sizes.raster);
+        [all, all.min(gpu.multiprocessors() * DENSE_BLOCKS)]
     }
 
     /// Writes the rings. `counts` are the values of the counters.
@@ -302,13 +369,15 @@ impl<G: Gpu> RegionArena<G> {
                     offsets: rings.offsets.view(),
                     points: to.view_mut(),
                 };
-                place_region_points::launch(
-                    on,
-                    value_tiles(self.sizes.raster).div_ceil(TILES_PER_BLOCK),
+                place_points(
+                    gpu,
                     self.sizes.raster,
                     stack,
-                    self.parts.views(),
-                    self.chains.views(self.joining.few_fragments),
+                    kernel_options::Geometry::Edges,
+                    (
+                        self.parts.views(),
+                        self.chains.views(self.joining.few_fragments),
+                    ),
                     destination,
                 )?;
             }
@@ -324,14 +393,42 @@ impl<G: Gpu> RegionArena<G> {
     }
 }
 
+/// Writes the points of all borders of an image of values that have a place.
+///
+/// # Safety
+/// Borders have been followed and joined in `parts` and `chains`; `destination` has room for their
+/// points. Nothing else uses these.
+pub(super) unsafe fn place_points<G: Gpu>(
+    gpu: &G,
+    raster: Raster,
+    stack: Stack<'_>,
+    geometry: kernel_options::Geometry,
+    (parts, chains): (Parts<'_>, Chains<'_>),
+    destination: Destination<'_>,
+) -> Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        place_value_points::launch(
+            &gpu.launcher(),
+            value_tiles(raster).div_ceil(TILES_PER_BLOCK),
+            raster,
+            stack,
+            geometry,
+            parts,
+            chains,
+            destination,
+        )
+    }
+}
+
 /// An image's size as the kernels take it.
-fn traced_size(width: u32, height: u32) -> Result<(TileLayout, Raster)> {
+pub(super) fn traced_size(width: u32, height: u32) -> Result<(TileLayout, Raster)> {
     let layout = region_layout(width, height)?;
     let raster = Raster::new(width, height).filter(|&raster| !is_wide(raster));
     let raster = raster.ok_or(Error::ImageTooLarge {
         width: width.into(),
         height: height.into(),
-        limit: "on the GPU, regions are traced in images of fewer than 2²⁵ words of 64 pixels",
+        limit: "on the GPU, images of values to trace have fewer than 2²⁵ words of 64 pixels",
     })?;
     Ok((layout, raster))
 }

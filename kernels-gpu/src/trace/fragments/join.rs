@@ -21,12 +21,14 @@ use super::crossings::{neighbour_of, opposite};
 use super::key::{Key, Link};
 use super::previous::MOST_ASIDE;
 use super::records::{ClosedRecord, FragmentRecord, tile_record};
-use super::source::{Source, TracedRegions};
+use super::source::{Source, TracedRegions, TracedValues};
 use super::tile::TILE_WIDTH;
 use super::{Parts, counter};
 use crate::primitives::grid::{Grid, ScanMemory};
 use crate::primitives::quotient;
-use crate::trace::borders::{FoundBorders, count};
+use crate::trace::borders::{FoundBorders, NO_BORDER, count};
+use crate::trace::node_bits::Kind;
+use crate::trace::node_walk::NamedNode;
 use crate::trace::options::Approximation;
 use crate::trace::pixels::{Raster, TracedImage};
 
@@ -221,13 +223,20 @@ impl<'a, K: Key, I: Source> Join<'a, K, I> {
 
     /// The number of starts before the start `key`.
     #[inline(always)]
-    fn number(&self, key: K) -> u32 {
+    pub(super) fn number(&self, key: K) -> u32 {
         let start = self.place(key);
         // No two borders start at one pixel: above a hole's first pixel is foreground of the
         // component around it, so no outer border starts at the pixel to its left.
         let starts = self.parts.starts.ld(start.tile_row);
         let below = (1u64 << start.bit) - 1;
         self.parts.starts_before.ld(start.word) + (starts & below).count_ones()
+    }
+
+    /// The pixels of a word at which borders start.
+    #[inline(always)]
+    pub(super) fn starts(&self, word_x: u32, y: u32) -> u64 {
+        let row = self.tile(word_x * 64, y) * I::TILE_HEIGHT + y % I::TILE_HEIGHT;
+        self.parts.starts.ld(row)
     }
 
     /// Writes a border's kind and the number of its points. Returns the border.
@@ -421,6 +430,71 @@ pub unsafe fn join_value_fragments(
         let (x, y) = key.pixel(join.raster);
         borders.previous_in_row.st(number, image.region(x, y));
     });
+}
+
+/// [`join_fragments`](fn@join_fragments) for the borders of each value of an image. `starts` gets
+/// the pixel at which each begins. The previous border of a hole's is found; outer borders get
+/// none, until [`link_outer_borders`](super::row_values) finds theirs.
+///
+/// Launch: as for [`join_fragments`](fn@join_fragments). Writes 4 bytes more per border.
+///
+/// # Safety
+///
+/// `parts` is the result of
+/// [`follow_value_centers`](fn@super::follow::follow_value_centers) or
+/// [`follow_value_tiles`](fn@super::follow::follow_value_tiles) for `image`, by its geometry. The
+/// image is not [wide](super::key::is_wide). Nothing else uses `parts`, `chains`, `borders` and
+/// `starts` meanwhile.
+#[kernel(
+    block = BLOCK,
+    min_blocks = 3,
+    cooperative,
+    len(
+        image = (),
+        parts = parts.value_sizes(image.planes.raster),
+        chains = parts.value_join_sizes(image.planes.raster, grid.x),
+        borders = parts.value_sizes(image.planes.raster).borders(),
+        starts = parts.value_sizes(image.planes.raster).borders(),
+    ),
+)]
+pub unsafe fn join_value_contours(
+    image: TracedValues<'_>,
+    approximation: Approximation,
+    parts: Parts<'_>,
+    chains: Chains<'_>,
+    borders: FoundBorders<'_>,
+    starts: ViewMut<'_, u32>,
+) {
+    let memory = join_memory!();
+    let join = Join::<u32, _>::new(image, approximation, parts, chains);
+    let start = |number, key: u32| {
+        let (x, y) = key.pixel(join.raster);
+        starts.st(number, join.raster.wide_pixel(x, y) as u32);
+    };
+    let Some((grid, [fragments, closed], links)) = join_numbered(join, borders, memory, start)
+    else {
+        return;
+    };
+    let link = |number, key: u32| {
+        let mut previous = NO_BORDER;
+        if !key.is_outer() {
+            let (x, y) = key.pixel(join.raster);
+            let node = NamedNode {
+                x: image.planes.run_start(x, y),
+                y,
+                kind: Kind::W,
+            };
+            previous = join.passing(node, |i| join.of_fragment(i), |i| join.of_closed(i));
+        }
+        borders.previous_in_row.st(number, previous);
+    };
+    grid.for_each(fragments, |i| {
+        let key = join.key(i);
+        if key == u32::load(links, i).key {
+            link(join.of_fragment(i), key);
+        }
+    });
+    grid.for_each(closed, |i| link(join.of_closed(i), join.closed(i).0));
 }
 
 /// The index of a fragment's first point among its border's points, in the result's order.

@@ -23,6 +23,7 @@
 //! | [`follow`], `list`, `write_records`, [`records`] | fragments and closed borders of each tile | a few words per fragment, 4 bytes per point |
 //! | [`join`] | chains of fragments; starts; the borders in order of discovery | their kinds, lengths and previous borders |
 //! | `previous` | the border that passes the side before each start | |
+//! | [`row_values`] | in images of values: the same among the borders of one value | |
 //! | [`cycles`] | list ranking of the fragments of each border | |
 //! | [`mod@write`] | the points, at their final places | the result |
 //! | [`before`] | for parts of larger images: what passes the sides before given starts | |
@@ -44,6 +45,7 @@ mod place;
 mod previous;
 mod rank;
 pub mod records;
+pub mod row_values;
 #[cfg(not(target_arch = "nvptx64"))]
 mod sizes;
 pub mod source;

@@ -10,7 +10,8 @@ use cuda_std::warp::WARP_SIZE;
 use super::join::{BLOCK, Join, JoinMemory, WARPS};
 use super::key::Key;
 use super::records::{NO_NODE, TileParts};
-use super::tile::{TILE_HEIGHT, listed_nodes};
+use super::source::Source;
+use super::tile::listed_nodes;
 use crate::primitives::grid::{Grid, each};
 use crate::primitives::warp_list::WarpList;
 use crate::trace::borders::{FoundBorders, NO_BORDER};
@@ -202,18 +203,6 @@ impl<K: Key> Join<'_, K, TracedImage<'_>> {
         NodeWalk::new(self.image)
     }
 
-    /// The border of fragment `i`.
-    #[inline(always)]
-    fn of_fragment(&self, i: u32) -> u32 {
-        self.chains.fragment_borders.ld(i)
-    }
-
-    /// The border of closed border `i`.
-    #[inline(always)]
-    fn of_closed(&self, i: u32) -> u32 {
-        self.chains.closed_borders.ld(i)
-    }
-
     /// Finds what passes the last vertical side before pixel `(x, y)`, where a border starts: in
     /// the pixel's row for an outer border, in its run for a hole's. Calls `fragment` or `closed`
     /// with the index found; `none` if there is no side.
@@ -243,21 +232,35 @@ impl<K: Key> Join<'_, K, TracedImage<'_>> {
         };
         self.passing(node, fragment, closed)
     }
+}
+
+impl<K: Key, I: Source> Join<'_, K, I> {
+    /// The border of fragment `i`.
+    #[inline(always)]
+    pub(super) fn of_fragment(&self, i: u32) -> u32 {
+        self.chains.fragment_borders.ld(i)
+    }
+
+    /// The border of closed border `i`.
+    #[inline(always)]
+    pub(super) fn of_closed(&self, i: u32) -> u32 {
+        self.chains.closed_borders.ld(i)
+    }
 
     /// The nodes of the word with pixel `(x, y)` that its tile has listed, and those that it has
     /// left out because they are passed straight on.
     #[inline(always)]
     fn nodes(&self, x: u32, y: u32) -> (NodeBits, NodeBits) {
-        let around = self.image.pixels.around(x / 64, y);
-        let geometry = self.image.geometry;
-        let row = (y % TILE_HEIGHT, TILE_HEIGHT);
+        let around = self.image.around(x / 64, y);
+        let geometry = self.image.geometry();
+        let row = (y % I::TILE_HEIGHT, I::TILE_HEIGHT);
         listed_nodes(around, geometry, self.approximation, row)
     }
 
     /// Calls `fragment` or `closed` with the index of the fragment or closed border that a W or E
     /// node belongs to.
     #[inline(always)]
-    fn passing<R>(
+    pub(super) fn passing<R>(
         &self,
         node: NamedNode,
         fragment: impl FnOnce(u32) -> R,
@@ -275,18 +278,21 @@ impl<K: Key> Join<'_, K, TracedImage<'_>> {
         // planted: join-straight
         if of_kind >> bit & 1 != 0 {
             // The node is not listed, but the topmost node of its run is, on the same border.
-            y = self
-                .node_walk()
-                .top_of_side(x, y, kind, y / TILE_HEIGHT * TILE_HEIGHT);
+            let top = y / I::TILE_HEIGHT * I::TILE_HEIGHT;
+            y = self.image.top_of_side(x, y, kind, top);
             if kind == Kind::E {
-                kind = self.node_walk().at_east_side(x, y).kind;
+                kind = self.image.kind_at_east(x, y);
             }
             (nodes, _) = self.nodes(x, y);
         }
         let below = (1u64 << bit) - 1;
         // planted: join-second
         let second = kind == Kind::E && nodes.w >> bit & 1 != 0;
-        let before = u32::from(self.parts.rows.ld(tile * TILE_HEIGHT + y % TILE_HEIGHT));
+        let before = u32::from(
+            self.parts
+                .rows
+                .ld(tile * I::TILE_HEIGHT + y % I::TILE_HEIGHT),
+        );
         let in_row = (nodes.w & below).count_ones() + (nodes.e & below).count_ones();
         let parts = TileParts::load(self.parts.tiles, tile);
         let side = parts.first_side + before + in_row + u32::from(second);

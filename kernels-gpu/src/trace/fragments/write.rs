@@ -132,31 +132,32 @@ pub unsafe fn place_points_of_dense_tiles(
     .write(tile);
 }
 
-/// [`place_points`](fn@place_points) for the regions of an image of values.
+/// [`place_points`](fn@place_points) for an image of values.
 ///
 /// Launch: one block per [`TILES_PER_BLOCK`] [tiles](super::value_tiles).
 ///
 /// # Safety
 ///
 /// `parts` and `chains` are the results of
-/// [`join_value_fragments`](fn@super::join::join_value_fragments) for an image of this size; the
-/// rest is that of [`place_points`](fn@place_points).
+/// [`join_value_fragments`](fn@super::join::join_value_fragments) or
+/// [`join_value_contours`](fn@super::join::join_value_contours) for an image of this size; the rest
+/// is that of [`place_points`](fn@place_points).
 #[kernel(block = BLOCK, barriers = 0, len(
     stack = (),
     parts = parts.value_sizes(raster),
     chains = parts.value_join_sizes(raster, 0),
     destination = (),
 ))]
-pub unsafe fn place_region_points(
+pub unsafe fn place_value_points(
     raster: Raster,
     stack: Stack<'_>,
+    geometry: Geometry,
     parts: Parts<'_>,
     chains: Chains<'_>,
     destination: Destination<'_>,
 ) {
     let warp = thread::thread_idx_x() / WARP_SIZE;
     let tile = thread::block_idx_x() * TILES_PER_BLOCK + warp;
-    let geometry = Geometry::Edges;
     if tile < value_tiles(raster) {
         writer!(
             1,

@@ -60,8 +60,8 @@ pub unsafe fn write_rows(
     }
     let sorted = to.pairs;
     let (key, border) = (sorted.keys.ld(i), sorted.values.ld(i));
-    // Rows count from their image's first.
-    let first = if stack.images == 1 {
+    // Rows count from their image's first; those of values from the first of all.
+    let first = if stack.images == 1 || stack.has_values() {
         0
     } else {
         // planted: batch-first

@@ -1,0 +1,17 @@
+//! Sums of the pixels of each label: what all measures are made of.
+//!
+//! | file | stage |
+//! |---|---|
+//! | [`runs`] | the runs of equal labels in the rows |
+//! | [`crate::trace::values`] | runs sorted by their labels; labels numbered |
+//! | [`sums`] | sums of coordinates, of pairs and of border pixels, over the runs of each label |
+//! | [`intensities`] | sums of another image's values, over the same runs |
+//!
+//! No sum is added up by atomic operations: a warp takes a **piece**, up to [`pieces::PIECE`] runs
+//! of one label in raster order, and its lanes' sums are added in a fixed order. The host adds up
+//! the pieces of a label, of which most have one.
+
+pub mod intensities;
+pub mod pieces;
+pub mod runs;
+pub mod sums;

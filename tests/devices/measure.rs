@@ -1,0 +1,219 @@
+//! Measures of labels and run lengths of masks: equal to the processor's.
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::TestCaseError;
+use trazar::measure::{Label, MeasureOptions, Measures, Properties, Property, Values};
+use trazar::rle::{DeviceRles, Rle};
+use trazar::{BinaryImage, DeviceImageBatch, Engine, Error, Samples};
+use trazar_test_support::emulators::seed;
+use trazar_test_support::seeds::Random;
+use trazar_test_support::values::{Classes, PATTERNS};
+
+use super::{Device, PerDevice, check};
+
+/// What the kernels sum up, by the sums that each takes.
+const PROPERTIES: [&[Property]; 5] = [
+    &[Property::Label, Property::Bbox, Property::Area],
+    &[
+        Property::Label,
+        Property::Centroid,
+        Property::Eccentricity,
+        Property::Orientation,
+    ],
+    &[Property::Moments, Property::MomentsHu],
+    &[
+        Property::Perimeter,
+        Property::PerimeterCrofton,
+        Property::EulerNumber,
+        Property::EulerNumber4,
+    ],
+    &[Property::Solidity, Property::AreaFilled],
+];
+
+/// Whether two tables are the same, bit for bit.
+fn difference(found: &Measures, expected: &Measures) -> Option<String> {
+    let bits = |values: &Values| -> Vec<u64> {
+        match values {
+            Values::Integers(all) => all.iter().map(|value| value.cast_unsigned()).collect(),
+            Values::Floats(all) => all.iter().map(|value| value.to_bits()).collect(),
+            _ => unreachable!("columns of another type"),
+        }
+    };
+    if (found.len(), found.columns().len()) != (expected.len(), expected.columns().len()) {
+        return Some(format!("{} rows, not {}", found.len(), expected.len()));
+    }
+    let both = found.columns().iter().zip(expected.columns());
+    for (found, expected) in both {
+        let (a, b) = (bits(found.values()), bits(expected.values()));
+        if let Some(row) = (0..a.len()).find(|&row| a[row] != b[row]) {
+            return Some(format!(
+                "{} in row {row}: {:?}, not {:?}",
+                found.name(),
+                value(found.values(), row),
+                value(expected.values(), row)
+            ));
+        }
+    }
+    None
+}
+
+fn value(values: &Values, row: usize) -> f64 {
+    match values {
+        Values::Integers(all) => all[row] as f64,
+        Values::Floats(all) => all[row],
+        _ => unreachable!("columns of another type"),
+    }
+}
+
+/// Measures labels, with intensities or without, and compares with the processor.
+fn check_measures<L: Label>(
+    engine: &Engine,
+    labels: Samples<'_, L>,
+    intensities: Option<Samples<'_, i16>>,
+    options: &MeasureOptions,
+) -> Result<(), TestCaseError> {
+    let cpu = Engine::cpu();
+    let (found, expected) = match intensities {
+        None => (
+            engine.measure(labels, options)?,
+            cpu.measure(labels, options)?,
+        ),
+        Some(intensities) => (
+            engine.measure_intensities(labels, intensities, options)?,
+            cpu.measure_intensities(labels, intensities, options)?,
+        ),
+    };
+    let difference = difference(&found, &expected);
+    prop_assert!(
+        difference.is_none(),
+        "not the CPU's measures: {}",
+        difference.unwrap_or_default()
+    );
+    Ok(())
+}
+
+/// The properties with a number, or all of these, and those of intensities if there are any.
+fn options(which: usize, with_intensities: bool) -> MeasureOptions {
+    let mut all: Vec<Property> = match PROPERTIES.get(which) {
+        Some(properties) => properties.to_vec(),
+        None => PROPERTIES.concat(),
+    };
+    if with_intensities {
+        all.extend([
+            Property::IntensityMin,
+            Property::IntensityMax,
+            Property::IntensityMean,
+            Property::IntensityStd,
+        ]);
+    }
+    MeasureOptions::default().properties(all)
+}
+
+pub(crate) fn measures_of_random_labels<D: Device>(device: &D) {
+    // So small that the emulator does not take a kernel for one that never ends.
+    let image = (1..90u32, 1..30u32, select(&PATTERNS[..]), any::<u64>());
+    let orders = any::<u64>().prop_map(|order| device.small(order));
+    let run = (orders, 0..6u32, 0..PROPERTIES.len() + 1, any::<bool>());
+    check::<D, _>(
+        "measures of random labels",
+        120,
+        &(image, run),
+        |((width, height, pattern, drawn), (gpu, of_type, which, with_intensities))| {
+            let random = &mut Random::new(drawn);
+            let classes = Classes::draw(pattern, width, height, random);
+            let count = classes.values.len();
+            let light: Vec<i16> = (0..count).map(|_| random.below(1 << 16) as i16).collect();
+            let light = Samples::new(width, height, &light).unwrap();
+            let light = with_intensities.then_some(light);
+            let (engine, options) = (&Engine::on(gpu), options(which, with_intensities));
+            macro_rules! check {
+                ($t:ty: $to_value:expr) => {{
+                    let values: Vec<$t> = classes.values.iter().copied().map($to_value).collect();
+                    let labels = Samples::new(width, height, &values).unwrap();
+                    check_measures(engine, labels, light, &options)
+                }};
+            }
+            // 0 and negative values are background, and labels may be large.
+            match of_type {
+                0 => check!(u8: |class| class as u8),
+                1 => check!(u16: |class| class as u16),
+                2 => check!(u32: |class| (class as u32).wrapping_sub(1)),
+                3 => check!(i16: |class| class as i16 - 2),
+                4 => check!(i32: |class| class - 3),
+                _ => check!(i64: |class| (i64::from(class) - 1) << 33),
+            }
+        },
+    );
+}
+
+/// One label in more runs than a warp takes, beside labels of one pixel.
+pub(crate) fn measures_of_labels_with_many_runs<D: Device>(device: &D) {
+    let (width, height) = PerDevice {
+        emulator: (70, 56),
+        gpu: (1000, 900),
+    }
+    .on::<D>();
+    let labels: Vec<u32> = (0..width * height)
+        .map(|at| match at % width % 3 {
+            0 => 5,
+            1 => 5 * u32::from(at % 7 > 0),
+            _ => 6 + at,
+        })
+        .collect();
+    let labels = Samples::new(width, height, &labels).unwrap();
+    let engine = Engine::on(device.small(seed()));
+    // Higher moments of so large an object are rounded in another order.
+    for which in [0, 1, 3, 4] {
+        check_measures(&engine, labels, None, &options(which, false)).unwrap();
+    }
+}
+
+pub(crate) fn measures_of_no_labels_and_refusals<D: Device>(device: &D) {
+    let engine = Engine::on(device.gpu(seed()));
+    let nothing = [0u8; 12];
+    let labels = Samples::new(4, 3, &nothing).unwrap();
+    let found = engine.measure(labels, &options(9, false)).unwrap();
+    assert_eq!(found.len(), 0);
+    let light = [0.5f32; 12];
+    let light = Samples::new(4, 3, &light).unwrap();
+    let mean = MeasureOptions::default().properties([Property::IntensityMean]);
+    let refused = engine.measure_intensities(labels, light, &mean);
+    assert!(matches!(refused, Err(Error::Unavailable(_))));
+    let whole = Samples::new(4, 3, &nothing).unwrap();
+    let weighted = MeasureOptions::default().properties(Properties::all(true));
+    let refused = engine.measure_intensities(labels, whole, &weighted);
+    assert!(matches!(refused, Err(Error::Unavailable(_))));
+}
+
+pub(crate) fn run_lengths_of_random_masks<D: Device>(device: &D) {
+    const SIDES: &[u32] = &[1, 2, 7, 31, 32, 33, 63, 64, 65, 100, 255, 256, 257, 300];
+    let masks = (select(SIDES), select(SIDES), 1..5u32, any::<u64>());
+    check::<D, _>(
+        "run lengths of random masks",
+        60,
+        &(masks, device.any()),
+        |((width, height, count, drawn), gpu)| {
+            let random = &mut Random::new(drawn);
+            let masks: Vec<BinaryImage> = (0..count)
+                .map(|_| {
+                    let (share, side) = (random.below(101), 1 + random.below(9));
+                    let from = random.below(u32::MAX);
+                    BinaryImage::from_fn(width, height, |x, y| {
+                        let cell = (x / side).wrapping_mul(0x9e37_79b9) ^ (y / side) ^ from;
+                        (cell.wrapping_mul(0x85eb_ca6b) >> 8) % 100 < share
+                    })
+                    .unwrap()
+                })
+                .collect();
+            let batch = DeviceImageBatch::upload(&gpu, &masks)?;
+            let found = DeviceRles::encode(&gpu, &batch)?.to_host()?;
+            let expected: Vec<Rle> = masks
+                .iter()
+                .map(Rle::from_image)
+                .collect::<Result<_, _>>()?;
+            prop_assert!(found == expected, "not the CPU's run lengths");
+            Ok(())
+        },
+    );
+}
