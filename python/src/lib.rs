@@ -58,8 +58,8 @@ mod _trazar {
     #[cfg(not(target_os = "macos"))]
     #[pymodule_export]
     use super::device::{
-        DeviceArray, DeviceContours, device_find_contours, device_label, device_label_band,
-        device_pack, device_trace, is_on_gpu,
+        DeviceArray, DeviceContours, device_cost_distance, device_find_contours, device_label,
+        device_label_band, device_pack, device_trace, is_on_gpu,
     };
     #[pymodule_export]
     use super::distances::{cost_distance, follow};
