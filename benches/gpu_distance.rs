@@ -9,6 +9,7 @@
 //! | variable | what it chooses |
 //! |---|---|
 //! | `TRAZAR_BENCH_SIDES=4096,8192` | the sizes |
+//! | `TRAZAR_BENCH_KINDS=random,uniform,serpentine,upright,winding` | the rasters |
 //! | `TRAZAR_BENCH_REPEATS=5` | the number of runs |
 //!
 //! Without a GPU the bench says so and ends.
@@ -22,8 +23,9 @@ use trazar::{Engine, Result, Samples};
 use trazar_bench_support::settings::list;
 use trazar_bench_support::timing::{MS_PER_S, median_ms};
 
-/// The rasters.
-const KINDS: [&str; 3] = ["random", "uniform", "serpentine"];
+/// The rasters: `serpentine` and `upright` are passages of equal friction along rows and along
+/// columns, `winding` one of random friction.
+const KINDS: [&str; 5] = ["random", "uniform", "serpentine", "upright", "winding"];
 
 fn friction(kind: &str, side: u32) -> Vec<f32> {
     let mut state = 1u64;
@@ -33,16 +35,20 @@ fn friction(kind: &str, side: u32) -> Vec<f32> {
             .wrapping_add(1442695040888963407);
         1.0 + (state >> 40) as f32 / 16777216.0 * 9.0
     };
+    // Walls 4 cells wide and apart, with a gap of 4 cells at alternating ends.
+    let is_wall = |x: u32, y: u32| match (y / 4 % 2, y / 8 % 2) {
+        (1, 0) => x + 4 < side,
+        (1, 1) => x >= 4,
+        _ => false,
+    };
     let cells = (0..side * side).map(|i| (i % side, i / side));
     let cells = cells.map(|(x, y)| match kind {
         "random" => random(),
         "uniform" => 1.0,
-        // Walls 4 cells wide and apart, with a gap of 4 cells at alternating ends.
-        _ => match (y / 4 % 2, y / 8 % 2) {
-            (1, 0) if x + 4 < side => f32::INFINITY,
-            (1, 1) if x >= 4 => f32::INFINITY,
-            _ => 1.0,
-        },
+        "serpentine" | "winding" if is_wall(x, y) => f32::INFINITY,
+        "upright" if is_wall(y, x) => f32::INFINITY,
+        "winding" => random(),
+        _ => 1.0,
     });
     cells.collect()
 }
@@ -95,7 +101,7 @@ fn main() -> Result<()> {
     };
     for side in list("TRAZAR_BENCH_SIDES", "4096") {
         let side = side.parse().expect("a side in TRAZAR_BENCH_SIDES");
-        for kind in KINDS {
+        for kind in list("TRAZAR_BENCH_KINDS", &KINDS.join(",")) {
             for (neighbours, precision) in [
                 (Neighbours::Eight, Precision::F32),
                 (Neighbours::Eight, Precision::F64),
@@ -104,7 +110,7 @@ fn main() -> Result<()> {
                 let options = CostDistanceOptions::default()
                     .neighbours(neighbours)
                     .precision(precision);
-                bench(&gpu, kind, side, &options)?;
+                bench(&gpu, &kind, side, &options)?;
             }
         }
     }

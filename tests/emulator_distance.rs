@@ -127,12 +127,37 @@ fn resident_searches_repeat() {
     for run in 0..3 {
         search.find().unwrap();
         let found = search.to_host().unwrap();
-        for (y, expected) in expected.costs().as_f32().unwrap().chunks(40).enumerate() {
-            for (x, &expected) in expected.iter().enumerate() {
-                let found = found[(y + 1) * 42 + x + 1];
-                let same = found == expected || found.is_infinite() && expected.is_nan();
-                assert!(same, "not the CPU's cost at {x}, {y} in run {run}");
+        let bits = |costs: &[f32]| costs.iter().map(|cost| cost.to_bits()).collect::<Vec<_>>();
+        let expected = expected.costs().as_f32().unwrap();
+        assert!(
+            bits(&found) == bits(expected),
+            "not the CPU's costs in run {run}"
+        );
+    }
+}
+
+/// Blocks follow passages from tile to tile, also around corners.
+#[test]
+fn costs_along_passages() {
+    let mut order = seed();
+    for (kind, precision) in [
+        ("uniform", Precision::F32),
+        ("reals", Precision::F32),
+        ("uniform", Precision::F64),
+    ] {
+        for neighbours in [Neighbours::Four, Neighbours::Eight, Neighbours::Sixteen] {
+            for upright in [false, true] {
+                order += 1;
+                let mut friction = Friction::draw(kind, 140, 24, &mut Random::new(order));
+                friction.wall_off(4, upright);
+                friction.options = CostDistanceOptions::default()
+                    .neighbours(neighbours)
+                    .precision(precision);
+                let gpu = emulator(order, Schedule::Mixed).with_resident_blocks(5);
+                let difference = friction.difference(&Engine::on(gpu));
+                assert_eq!(difference, None, "{kind}, upright {upright}, seed {order}");
             }
         }
     }
+    say("costs along passages", "all neighbours");
 }

@@ -40,6 +40,28 @@ fn racecheck_costs() {
     }
 }
 
+/// Passages along rows and along columns, which blocks follow from tile to tile.
+#[test]
+fn costs_along_passages() {
+    let test = "costs_along_passages";
+    let Some(gpu) = optional::on_gpu(test, Engine::cuda()) else {
+        return;
+    };
+    for (kind, apart) in [("uniform", 4), ("reals", 4), ("reals", 1), ("reals", 7)] {
+        for neighbours in [Neighbours::Four, Neighbours::Eight, Neighbours::Sixteen] {
+            for (upright, precision) in [(false, Precision::F32), (true, Precision::F64)] {
+                let seed = seed_or(1);
+                let mut friction = Friction::draw(kind, 500, 300, &mut Random::new(seed));
+                friction.wall_off(apart, upright);
+                friction.options = CostDistanceOptions::default()
+                    .neighbours(neighbours)
+                    .precision(precision);
+                assert_eq!(friction.difference(&gpu), None, "{kind} of seed {seed}");
+            }
+        }
+    }
+}
+
 #[test]
 fn many_random_costs() {
     let test = "many_random_costs";

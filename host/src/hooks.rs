@@ -3,11 +3,11 @@
 
 pub use crate::gpu::on_gpu::OnGpu;
 
-use crate::distance::gpu::DeviceSearch;
-use crate::distance::search::Search;
+use crate::distance::gpu::{DeviceSearch, DeviceSurface};
+use crate::distance::search::Frame;
 use crate::distance::{CostDistanceOptions, CostSurface, Friction, Sources};
 use crate::error::Result;
-use crate::gpu::Gpu;
+use crate::gpu::{Gpu, GpuBuffer};
 use crate::image::gpu::DeviceImage;
 use crate::trace::{DeviceContours, DeviceTracer, TraceOptions};
 
@@ -60,8 +60,11 @@ impl<G: Gpu> ResidentCosts<G> {
         sources: &Sources,
         options: &CostDistanceOptions,
     ) -> Result<Self> {
-        let search = Search::new(surface, sources, options)?;
-        Ok(Self(DeviceSearch::upload(gpu, &search)?))
+        let frame = Frame::new(surface.width(), surface.height(), options)?;
+        let mut search = DeviceSearch::new(gpu, &frame)?;
+        let surface = DeviceSurface::upload(gpu, surface)?;
+        search.prepare(&surface, sources, &frame, options)?;
+        Ok(Self(search))
     }
 
     /// Queues the search for all costs, from the beginning.
@@ -72,11 +75,11 @@ impl<G: Gpu> ResidentCosts<G> {
         self.0.find()
     }
 
-    /// All costs, with a margin around the raster; infinity where nothing reaches.
+    /// All costs; NaN where nothing reaches.
     ///
     /// # Errors
-    /// `Error::Cuda`, [`Error::Emulator`](crate::Error::Emulator).
-    pub fn to_host(&self) -> Result<Vec<f32>> {
-        self.0.to_host()
+    /// Those of [`Engine::cost_distance`](crate::Engine::cost_distance).
+    pub fn to_host(&mut self) -> Result<Vec<f32>> {
+        self.0.finish()?.to_vec()
     }
 }

@@ -180,6 +180,7 @@ pub use cuda_std::emulator;
 pub use device_choice::Job;
 #[doc(no_inline)]
 pub use distance::{CostDistance, CostDistanceOptions, CostSurface, Neighbours, Sources};
+pub use distance::{DeviceCosts, DeviceDistances, DeviceSurface};
 pub use engine::Engine;
 pub use error::{Error, Result};
 pub use geometry::{BoundingBox, Location};

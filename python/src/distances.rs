@@ -49,39 +49,16 @@ pub(crate) fn cost_distance<'py>(
     device: Device,
 ) -> PyResult<Parts<'py>> {
     let py = friction.py();
-    let options = CostDistanceOptions::default()
-        .neighbours(named_by(
-            "neighbours",
-            &neighbours,
-            Neighbours::ALL,
-            Neighbours::name,
-        )?)
-        .step_cost(named_by(
-            "step_cost",
-            &step_cost,
-            StepCost::ALL,
-            StepCost::name,
-        )?)
-        .precision(named_by(
-            "precision",
-            &precision,
-            Precision::ALL,
-            Precision::name,
-        )?)
-        .cell_size(CellSize {
-            y: sampling.0,
-            x: sampling.1,
-        })
-        .max_cost(max_cost)
-        .allocation(allocation)
-        .direction(direction);
-    let (cells, ids) = (cells.as_array(), ids.as_array());
-    let start_costs = start_costs.as_array();
-    let mut sources = Sources::default();
-    for ((cell, &id), &cost) in cells.rows().into_iter().zip(ids).zip(start_costs) {
-        let source = Source::new(cell[1], cell[0], id).start_cost(cost);
-        sources.push(source).map_err(errors::from_library)?;
-    }
+    let options = options(
+        sampling,
+        &neighbours,
+        Some(&step_cost),
+        max_cost,
+        &precision,
+    )?
+    .allocation(allocation)
+    .direction(direction);
+    let sources = sources(&cells, &ids, &start_costs)?;
     let engine = device.named_engine(py)?;
     macro_rules! of_type {
         ($($type:ty)*) => {$(
@@ -94,6 +71,51 @@ pub(crate) fn cost_distance<'py>(
     Err(errors::input(
         "friction is an array of shape (H, W) of uint8, uint16, uint32, float32 or float64",
     ))
+}
+
+/// The options that results of all devices have.
+pub(crate) fn options(
+    sampling: (f64, f64),
+    neighbours: &Name,
+    step_cost: Option<&Name>,
+    max_cost: Option<f64>,
+    precision: &Name,
+) -> PyResult<CostDistanceOptions> {
+    let step_cost = match step_cost {
+        Some(name) => named_by("step_cost", name, StepCost::ALL, StepCost::name)?,
+        None => StepCost::default(),
+    };
+    let precision = named_by("precision", precision, Precision::ALL, Precision::name)?;
+    let neighbours = named_by("neighbours", neighbours, Neighbours::ALL, Neighbours::name)?;
+    Ok(CostDistanceOptions::default()
+        .neighbours(neighbours)
+        .step_cost(step_cost)
+        .precision(precision)
+        .cell_size(CellSize {
+            y: sampling.0,
+            x: sampling.1,
+        })
+        .max_cost(max_cost))
+}
+
+/// Source `i` is at the row and column `cells[i]`.
+pub(crate) fn sources(
+    cells: &PyReadonlyArray2<'_, u32>,
+    ids: &PyReadonlyArray1<'_, u32>,
+    start_costs: &PyReadonlyArray1<'_, f64>,
+) -> PyResult<Sources> {
+    let (cells, ids) = (cells.as_array(), ids.as_array());
+    let mut sources = Sources::default();
+    for ((cell, &id), &cost) in cells
+        .rows()
+        .into_iter()
+        .zip(ids)
+        .zip(start_costs.as_array())
+    {
+        let source = Source::new(cell[1], cell[0], id).start_cost(cost);
+        sources.push(source).map_err(errors::from_library)?;
+    }
+    Ok(sources)
 }
 
 fn solve<'py, T: Friction + numpy::Element + 'static>(

@@ -196,6 +196,40 @@ def check_run_lengths(to_gpu) -> None:
         assert found == trazar.rle.encode(turned, layout="HWN")
 
 
+def check_costs(to_gpu, to_host, types: list[str]) -> None:
+    """Costs of friction on the GPU: those of the processor, which stay there."""
+    rng = np.random.default_rng(5)
+    for height, width in ((1, 1), (3, 40), (70, 65), (300, 301)):
+        for dtype in types:
+            friction = rng.integers(1, 9, (height, width)).astype(dtype)
+            sources = [(0, 0), (height - 1, width // 2)]
+            for options in (
+                {},
+                {"precision": "f64", "neighbours": 16, "sampling": (2.0, 0.5)},
+                {"neighbours": 4, "no_data": 3, "max_cost": 20, "start_costs": [1.5, 0]},
+            ):
+                if "no_data" in options:
+                    friction[0, 0] = friction[-1, width // 2] = 2
+                expected = trazar.cost_distance(friction, sources, device="cpu", **options).cost
+                for given in (to_gpu(friction), to_gpu(friction.T.copy()).T):
+                    found = trazar.cost_distance(given, sources, **options).cost
+                    taken = to_host(found)
+                    assert taken.dtype == expected.dtype == found.dtype
+                    assert np.array_equal(taken, expected, equal_nan=True), (dtype, options)
+                    assert np.array_equal(found.get(), expected, equal_nan=True)
+    raster = np.zeros((5, 6), np.int32)
+    raster[2, 3] = 7
+    friction = np.ones((5, 6), np.float32)
+    expected = trazar.cost_distance(friction, raster).cost
+    found = trazar.cost_distance(to_gpu(friction), to_gpu(raster)).cost
+    assert np.array_equal(to_host(found), expected)
+    friction[1, 2] = -1
+    assert_refused("row 1, column 2", trazar.cost_distance, to_gpu(friction), raster)
+    assert_refused(
+        "are found on the processor", trazar.cost_distance, to_gpu(raster), raster, direction=True
+    )
+
+
 def assert_refused(text: str, job, *arguments, **options) -> None:
     try:
         job(*arguments, **options)

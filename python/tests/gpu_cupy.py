@@ -10,6 +10,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import numpy as np
 from gpu_common import (
     assert_same_contours,
+    check_costs,
     check_offsets,
     check_output,
     check_run_lengths,
@@ -51,6 +52,23 @@ def test_contours_are_those_of_the_processor():
         array = cupy.asarray(image)
         for options in ({}, {"retrieval": "list"}, {"geometry": "edges"}):
             assert_same_contours(trazar.trace(array, **options), image, **options)
+
+
+def test_costs():
+    types = ["uint8", "uint16", "uint32", "float32", "float64", "int16", "float16"]
+    check_costs(cupy.asarray, lambda costs: cupy.asnumpy(cupy.asarray(costs)), types)
+
+
+def test_costs_with_coordinates():
+    try:
+        import xarray
+    except ImportError:
+        return
+    axes = {"y": [10.0, 8.0, 6.0], "x": [0.0, 1.0]}
+    friction = xarray.DataArray(cupy.ones((3, 2)), coords=axes, dims=("y", "x"))
+    found = trazar.cost_distance(friction, [(0, 0)], neighbours=4).cost
+    assert isinstance(found.data, cupy.ndarray) and found.coords["y"].equals(friction.coords["y"])
+    assert cupy.asnumpy(found.data).tolist() == [[0, 1], [2, 3], [4, 5]]
 
 
 def test_offsets():

@@ -11,6 +11,7 @@ import numpy as np
 from gpu_common import (
     assert_same_contours,
     assert_same_found,
+    check_costs,
     check_offsets,
     check_output,
     check_run_lengths,
@@ -74,6 +75,15 @@ def test_find_contours_has_opencvs_form():
     for image in masks():
         found = trazar.find_contours(torch.from_numpy(image).cuda())
         assert_same_found(found, trazar.find_contours(image, device="cpu"))
+
+
+def test_costs():
+    types = ["uint8", "float32", "float64", "int16", "float16"]
+    check_costs(
+        lambda array: torch.from_numpy(array).cuda(),
+        lambda costs: torch.from_dlpack(costs).cpu().numpy(),
+        types,
+    )
 
 
 def test_offsets():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from trazar import _trazar
-from trazar._arrays import is_on_gpu
+from trazar._arrays import check_device, is_on_gpu
 from trazar._errors import InputError
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ class CostDistance:
     """Costs of travel: what :func:`cost_distance` returns.
 
     Arrays are NumPy's, or ``xarray.DataArray`` with the coordinates of the friction if that is one.
+    Of friction on a GPU, ``cost`` is there too: an array that CuPy, PyTorch and others take without
+    a copy, as ``cupy.asarray(cost)`` and ``torch.from_dlpack(cost)``, and ``cost.get()`` is NumPy's.
 
     Attributes
     ----------
@@ -164,7 +166,9 @@ def cost_distance(
     Parameters
     ----------
     friction : array of shape (H, W), or xarray.DataArray
-        What travel costs per unit of length. NaN and infinity are barriers; 0 is allowed.
+        What travel costs per unit of length. NaN and infinity are barriers; 0 is allowed. An array
+        on a GPU, of CuPy or PyTorch, is worked on there, in the order of its library's current
+        stream.
     sources : list of cells, array of shape (n, 2), or raster of shape (H, W)
         Cells (row, column), numbered 1, 2, 3 and so on. Or a raster, as an array of the friction's
         shape: cells that are not 0 or NaN are sources, and their values, whole numbers, the ids. Of
@@ -178,7 +182,8 @@ def cost_distance(
     max_cost : float, optional
         Cells that cost more are not searched.
     allocation, direction : bool
-        Whether to find the source that each cell is reached from, and the way back to it.
+        Whether to find the source that each cell is reached from, and the way back to it. Not for
+        friction on a GPU.
     precision : {"f32", "f64"}
         The numbers in which costs are computed.
     start_costs : array of n costs or of shape (H, W), optional
@@ -188,7 +193,7 @@ def cost_distance(
     no_data : float, optional
         Friction that marks barriers.
     device : {"auto", "cpu", "cuda", "emulator"}
-        What finds the costs; "auto" is the processor.
+        What finds the costs; "auto" is the processor, or the GPU on which the friction is.
 
     Returns
     -------
@@ -210,18 +215,34 @@ def cost_distance(
            [1. , nan, 4.5],
            [2.5, 4. , 5. ]], dtype=float32)
     """
-    values = _friction(friction)
-    cells, found_ids = _sources(sources, values.shape, ids)
+    on_gpu = is_on_gpu(_data(friction))
+    if on_gpu:
+        check_device(device)
+        if allocation or direction:
+            raise InputError(
+                "friction on a GPU: allocation and directions are found on the processor; copy "
+                "the friction to the host first"
+            )
+    values = _device_friction(_data(friction)) if on_gpu else _friction(friction)
+    shape = tuple(int(side) for side in values.shape)
+    cells, found_ids = _sources(sources, shape, ids)
+    starts = (cells, found_ids, _start_costs(start_costs, cells, shape))
+    limit = None if max_cost is None else _number("max_cost", max_cost)
+    missing = None if no_data is None else _number("no_data", no_data)
+    sides = _sampling(sampling, friction)
+    if on_gpu:
+        cost = _trazar.device_cost_distance(
+            values, *starts, sides, str(neighbours), limit, missing, precision
+        )
+        return CostDistance(_like(friction, cost))
     parts = _trazar.cost_distance(
         values,
-        cells,
-        found_ids,
-        _start_costs(start_costs, cells, values.shape),
-        _sampling(sampling, friction),
+        *starts,
+        sides,
         str(neighbours),
         "mean",
-        None if max_cost is None else _number("max_cost", max_cost),
-        None if no_data is None else _number("no_data", no_data),
+        limit,
+        missing,
         precision,
         bool(allocation),
         bool(direction),
@@ -312,7 +333,7 @@ def corridor(first: Any, second: Any, threshold: float | None = None) -> Corrido
     import numpy as np
 
     first, second = (
-        each.cost if isinstance(each, CostDistance) else each for each in (first, second)
+        _on_host(each.cost if isinstance(each, CostDistance) else each) for each in (first, second)
     )
     a, b = np.asarray(first), np.asarray(second)
     if a.shape != b.shape or a.ndim != 2:
@@ -415,8 +436,6 @@ def _friction(friction: Any) -> NDArray[Any]:
     """The friction as a contiguous array of a type that is taken."""
     import numpy as np
 
-    if is_on_gpu(friction):
-        raise InputError("friction on a GPU: cost distances run on the processor; copy it first")
     values = np.asarray(friction)
     if values.ndim != 2:
         raise InputError(f"friction of shape {values.shape}: it has shape (H, W)")
@@ -432,14 +451,59 @@ def _friction(friction: Any) -> NDArray[Any]:
     return np.ascontiguousarray(values)
 
 
+def _data(array: Any) -> Any:
+    """The array in an xarray.DataArray, or the array."""
+    return array.data if _is_xarray(array) else array
+
+
+def _device_friction(friction: Any) -> Any:
+    """Friction on a GPU, of a type that is taken, with contiguous rows."""
+    if len(friction.shape) != 2:
+        shape = tuple(int(side) for side in friction.shape)
+        raise InputError(f"friction of shape {shape}: it has shape (H, W)")
+    if type(friction).__module__.partition(".")[0] == "torch":
+        import torch
+
+        dtype = friction.dtype
+        if dtype.is_complex:
+            raise InputError(f"friction of type {dtype}: it is of numbers")
+        taken = (torch.uint8, torch.bool, torch.float32, torch.float64)
+        taken += tuple(getattr(torch, name) for name in ("uint16", "uint32") if hasattr(torch, name))
+        if dtype not in taken:
+            small = dtype.is_floating_point and dtype.itemsize < 4
+            friction = friction.to(torch.float32 if small else torch.float64)
+        return friction.detach().contiguous()
+    if type(friction).__module__.partition(".")[0] == "cupy":
+        import cupy
+
+        dtype = friction.dtype
+        if dtype.kind not in "biuf":
+            raise InputError(f"friction of type {dtype}: it is of numbers")
+        if dtype.name not in ("bool", "uint8", "uint16", "uint32", "float32", "float64"):
+            small = dtype.kind == "f" and dtype.itemsize < 4
+            friction = friction.astype(cupy.float32 if small else cupy.float64)
+        return cupy.ascontiguousarray(friction)
+    return friction
+
+
+def _on_host(array: Any) -> Any:
+    """An array that may be on a GPU, as one on the host."""
+    if not is_on_gpu(array):
+        return array
+    if hasattr(array, "get"):
+        return array.get()
+    if hasattr(array, "cpu"):
+        return array.cpu().numpy()
+    raise InputError("sources and start costs on a GPU are of CuPy or PyTorch: copy others first")
+
+
 def _sources(
     sources: Any, shape: tuple[int, int], ids: ArrayLike | None
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Cells (row, column), and their ids."""
     import numpy as np
 
-    if is_on_gpu(sources):
-        raise InputError("sources on a GPU: cost distances run on the processor; copy them first")
+    sources = _on_host(sources)
     given = np.asarray(sources)
     if not isinstance(sources, (list, tuple)) and given.shape == shape:
         if ids is not None:
@@ -453,7 +517,7 @@ def _sources(
     cells = _cells("sources", given.reshape(-1, 2), shape)
     if ids is None:
         return cells, np.arange(1, len(cells) + 1, dtype=np.uint32)
-    numbers = np.asarray(ids)
+    numbers = np.asarray(_on_host(ids))
     if numbers.shape != (len(cells),):
         raise InputError(
             f"ids of shape {numbers.shape}: there is one for each of {len(cells)} cells"
@@ -512,7 +576,7 @@ def _start_costs(
 
     if given is None:
         return np.zeros(len(cells))
-    costs = np.asarray(given, np.float64)
+    costs = np.asarray(_on_host(given), np.float64)
     if costs.shape == (len(cells),):
         return np.ascontiguousarray(costs)
     if costs.shape == shape:
@@ -570,6 +634,10 @@ def _like(given: Any, values: Any) -> Any:
     """The values, with the coordinates of an xarray.DataArray that was given."""
     if values is None or not _is_xarray(given):
         return values
+    if is_on_gpu(values):
+        import cupy
+
+        values = cupy.asarray(values)
     array = given.copy(data=values)
     array.attrs.pop("_FillValue", None)
     array.attrs.pop("nodatavals", None)

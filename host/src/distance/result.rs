@@ -80,21 +80,36 @@ impl CostDistance {
         let allocation = options.allocation.then(|| solved.allocation());
         let allocation = allocation.transpose()?;
         let direction = options.direction.then(|| solved.directions()).transpose()?;
-        let mut costs = search.without_margin(costs);
+        let mut costs = search.frame.without_margin(costs);
         for cost in &mut costs {
             if !cost.is_finite() {
                 *cost = P::NAN;
             }
         }
+        let (width, height) = (search.frame.width as u32, search.frame.height as u32);
         Ok(Self {
-            width: search.width as u32,
-            height: search.height as u32,
+            allocation: allocation.map(|ids| search.frame.without_margin(ids)),
+            direction: direction.map(|codes| search.frame.without_margin(codes)),
+            ..Self::of_costs(width, height, P::wrap(costs), options)
+        })
+    }
+
+    /// Costs alone, which have been checked.
+    pub(crate) fn of_costs(
+        width: u32,
+        height: u32,
+        costs: Costs,
+        options: &CostDistanceOptions,
+    ) -> Self {
+        Self {
+            width,
+            height,
             neighbours: options.neighbours,
             cell_size: options.cell_size,
-            costs: P::wrap(costs),
-            allocation: allocation.map(|ids| search.without_margin(ids)),
-            direction: direction.map(|codes| search.without_margin(codes)),
-        })
+            costs,
+            allocation: None,
+            direction: None,
+        }
     }
 
     /// Width in cells.

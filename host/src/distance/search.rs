@@ -6,32 +6,38 @@ use rayon::prelude::*;
 use super::options::{CostDistanceOptions, Precision};
 use super::real::Real;
 use super::result::index_in;
-use super::sources::Sources;
+use super::sources::{Source, Sources};
 use super::steps::Step;
 use super::surface::{CostSurface, Friction};
 use crate::error::{Error, Result};
 use crate::image::check_size;
 use crate::memory::{advise_large_pages, filled_vec, push};
 
-/// Friction with a margin of barriers, and where paths start.
-pub(crate) struct Search<P> {
+/// The size of a raster with its margin, and what is asked of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Frame<P> {
     /// Width in cells, without the margin.
     pub(crate) width: usize,
     /// Height in cells, without the margin.
     pub(crate) height: usize,
     /// The margin's width, on all sides: as far as a step leads.
     pub(crate) margin: usize,
-    /// The distance between the rows of `friction`.
+    /// The distance between rows with their margin.
     pub(crate) stride: usize,
-    /// Row by row with the margin; infinity for barriers. Cell `(x, y)` is at
-    /// [`place`](Self::place). There are [`TAIL`] more values at the end.
-    pub(crate) friction: Vec<P>,
     /// Steps in the order of their codes.
     pub(crate) steps: Vec<Step<P>>,
-    /// Those that cost at most `max_cost`, in the order of the caller's sources.
-    pub(crate) starts: Vec<Start<P>>,
     /// The largest cost to be found, which is infinite if there is no limit.
     pub(crate) max_cost: P,
+}
+
+/// Friction with a margin of barriers, and where paths start.
+pub(crate) struct Search<P> {
+    pub(crate) frame: Frame<P>,
+    /// Row by row with the margin; infinity for barriers. Cell `(x, y)` is at
+    /// [`place`](Frame::place). There are [`TAIL`] more values at the end.
+    pub(crate) friction: Vec<P>,
+    /// Those that cost at most `max_cost`, in the order of the caller's sources.
+    pub(crate) starts: Vec<Start<P>>,
 }
 
 /// A source.
@@ -47,25 +53,21 @@ pub(crate) struct Start<P> {
 /// from any cell on.
 pub(crate) const TAIL: usize = 8;
 
-impl<P: Real> Search<P> {
-    /// The number of cells, without the margin.
-    pub(crate) fn cells(&self) -> u64 {
-        self.width as u64 * self.height as u64
-    }
-
-    /// Checks the input, and converts the friction.
-    pub(crate) fn new<T: Friction>(
-        surface: &CostSurface<'_, T>,
-        sources: &Sources,
-        options: &CostDistanceOptions,
-    ) -> Result<Self> {
+impl<P: Real> Frame<P> {
+    /// Checks options and size.
+    pub(crate) fn new(width: usize, height: usize, options: &CostDistanceOptions) -> Result<Self> {
         options.validate()?;
-        let (width, height) = (surface.width(), surface.height());
         check_size(width as u64, height as u64)?;
         let margin = options.neighbours.reach();
-        let stride = width + 2 * margin;
-        let len = stride as u64 * (height + 2 * margin) as u64 + TAIL as u64;
-        if len > u32::MAX.into() {
+        let frame = Self {
+            width,
+            height,
+            margin,
+            stride: width + 2 * margin,
+            steps: Step::all(options),
+            max_cost: options.max_cost.map_or(P::INFINITY, P::at_most),
+        };
+        if frame.places() + TAIL as u64 > u32::MAX.into() {
             return Err(Error::ImageTooLarge {
                 width: width as u64,
                 height: height as u64,
@@ -73,32 +75,17 @@ impl<P: Real> Search<P> {
                         it in chunks",
             });
         }
-        sources.check()?;
-        crate::threads::ensure();
-        let mut friction = filled_vec(P::INFINITY, len as usize, "the friction")?;
-        advise_large_pages(&mut friction);
-        let rows = friction.par_chunks_exact_mut(stride).enumerate();
-        let rows = rows.skip(margin).take(height);
-        let refused = rows.filter_map(|(y, row)| {
-            let (y, row) = (y - margin, &mut row[margin..][..width]);
-            Some((y, surface.row(y, row)?))
-        });
-        if let Some((y, x)) = refused.min() {
-            return Err(refuse::<P>(x, y, surface.at(x, y)));
-        }
-        let mut search = Self {
-            width,
-            height,
-            margin,
-            stride,
-            friction,
-            steps: Step::all(options),
-            starts: Vec::new(),
-            max_cost: options.max_cost.map_or(P::INFINITY, P::at_most),
-        };
-        search.check_steps(options)?;
-        search.add(sources)?;
-        Ok(search)
+        Ok(frame)
+    }
+
+    /// The number of cells, without the margin.
+    pub(crate) fn cells(&self) -> u64 {
+        self.width as u64 * self.height as u64
+    }
+
+    /// The number of cells with the margin.
+    pub(crate) fn places(&self) -> u64 {
+        self.stride as u64 * (self.height + 2 * self.margin) as u64
     }
 
     /// The place of a cell in arrays with a margin.
@@ -117,33 +104,6 @@ impl<P: Real> Search<P> {
         (x - self.margin, y - self.margin)
     }
 
-    /// Refuses results in which a cell has no cost only because every path to it overflows.
-    pub(crate) fn check_overflow(&self, costs: &[P]) -> Result<()> {
-        if self.max_cost.is_finite() {
-            return Ok(());
-        }
-        let rows = (0..self.height).into_par_iter();
-        let found = rows.filter_map(|y| {
-            let is_cut_off = |&x: &usize| {
-                let place = self.place(x, y);
-                let at = |offset| self.friction[place.wrapping_add_signed(self.jump(offset))];
-                let mut steps = self.steps.iter();
-                !costs[place].is_finite()
-                    && self.friction[place].is_finite()
-                    && steps.any(|step| {
-                        let next = place.wrapping_add_signed(self.jump(step.offset));
-                        let passes = step.passes.unwrap_or_default();
-                        costs[next].is_finite() && passes.iter().all(|&cell| at(cell).is_finite())
-                    })
-            };
-            let x = (0..self.width).find(is_cut_off)?;
-            Some((y, x))
-        });
-        found
-            .min()
-            .map_or(Ok(()), |(y, x)| Err(overflow::<P>(x, y)))
-    }
-
     /// An array with the margin, without it.
     pub(crate) fn without_margin<T: Copy>(&self, mut array: Vec<T>) -> Vec<T> {
         for y in 0..self.height {
@@ -154,8 +114,23 @@ impl<P: Real> Search<P> {
         array
     }
 
+    /// Costs without a margin, NaN where nothing reaches, as a search leaves them.
+    pub(crate) fn with_margin(&self, costs: &[P]) -> Result<Vec<P>> {
+        let len = self.places() as usize + TAIL;
+        let mut wide = filled_vec(P::INFINITY, len, "the costs")?;
+        for (y, row) in costs.chunks_exact(self.width).enumerate() {
+            let start = self.place(0, y);
+            for (to, &cost) in wide[start..].iter_mut().zip(row) {
+                if cost >= P::ZERO {
+                    *to = cost;
+                }
+            }
+        }
+        Ok(wide)
+    }
+
     /// Sizes of cells that f32 rounds to 0 or to infinity are refused.
-    fn check_steps(&self, options: &CostDistanceOptions) -> Result<()> {
+    pub(crate) fn check_steps(&self, options: &CostDistanceOptions) -> Result<()> {
         let fits = |step: &Step<P>| step.share > P::ZERO && step.share.is_finite();
         if self.steps.iter().all(fits) {
             return Ok(());
@@ -171,37 +146,114 @@ impl<P: Real> Search<P> {
         Err(Error::option("cell_size", problem, why))
     }
 
-    fn add(&mut self, sources: &Sources) -> Result<()> {
-        for source in sources.as_slice() {
-            index_in(self.width as u32, self.height as u32, source.x, source.y)?;
-            let (x, y) = (source.x as usize, source.y as usize);
-            let place = self.place(x, y);
-            if !self.friction[place].is_finite() {
-                return Err(Error::SourceOnBarrier {
-                    id: source.id,
-                    x: source.x,
-                    y: source.y,
-                });
-            }
-            if !P::from_f64(source.start_cost).is_finite() {
-                return Err(overflow::<P>(x, y));
-            }
-            // -0 becomes 0.
-            let cost = P::from_f64(source.start_cost) + P::ZERO;
-            if cost <= self.max_cost {
-                let start = Start {
-                    place: place as u32,
-                    id: source.id,
-                    cost,
-                };
-                push(&mut self.starts, start, "the sources")?;
-            }
+    /// Where the paths of a source start, which is no start if that is past the limit.
+    pub(crate) fn start(
+        &self,
+        source: &Source,
+        is_barrier: impl FnOnce(usize) -> bool,
+    ) -> Result<Option<Start<P>>> {
+        index_in(self.width as u32, self.height as u32, source.x, source.y)?;
+        let (x, y) = (source.x as usize, source.y as usize);
+        let place = self.place(x, y);
+        if is_barrier(place) {
+            return Err(on_barrier(source));
         }
-        Ok(())
+        if !P::from_f64(source.start_cost).is_finite() {
+            return Err(overflow::<P>(x, y));
+        }
+        let start = Start {
+            place: place as u32,
+            id: source.id,
+            // -0 becomes 0.
+            cost: P::from_f64(source.start_cost) + P::ZERO,
+        };
+        Ok((start.cost <= self.max_cost).then_some(start))
     }
 }
 
-fn refuse<P: Real>(x: usize, y: usize, value: f64) -> Error {
+impl<P: Real> Search<P> {
+    /// Checks the input, and converts the friction.
+    pub(crate) fn new<T: Friction>(
+        surface: &CostSurface<'_, T>,
+        sources: &Sources,
+        options: &CostDistanceOptions,
+    ) -> Result<Self> {
+        let frame = Frame::new(surface.width(), surface.height(), options)?;
+        let Frame {
+            width,
+            height,
+            margin,
+            stride,
+            ..
+        } = frame;
+        sources.check()?;
+        crate::threads::ensure();
+        let len = frame.places() as usize + TAIL;
+        let mut friction = filled_vec(P::INFINITY, len, "the friction")?;
+        advise_large_pages(&mut friction);
+        let rows = friction.par_chunks_exact_mut(stride).enumerate();
+        let rows = rows.skip(margin).take(height);
+        let refused = rows.filter_map(|(y, row)| {
+            let (y, row) = (y - margin, &mut row[margin..][..width]);
+            Some((y, surface.row(y, row)?))
+        });
+        if let Some((y, x)) = refused.min() {
+            return Err(refuse::<P>(x, y, surface.at(x, y)));
+        }
+        frame.check_steps(options)?;
+        let mut starts = Vec::new();
+        for source in sources.as_slice() {
+            let is_barrier = |place: usize| !friction[place].is_finite();
+            if let Some(start) = frame.start(source, is_barrier)? {
+                push(&mut starts, start, "the sources")?;
+            }
+        }
+        Ok(Self {
+            frame,
+            friction,
+            starts,
+        })
+    }
+
+    /// Refuses results in which a cell has no cost only because every path to it overflows.
+    pub(crate) fn check_overflow(&self, costs: &[P]) -> Result<()> {
+        if self.frame.max_cost.is_finite() {
+            return Ok(());
+        }
+        let rows = (0..self.frame.height).into_par_iter();
+        let found = rows.filter_map(|y| {
+            let is_cut_off = |&x: &usize| {
+                let place = self.frame.place(x, y);
+                let at = |offset| self.friction[place.wrapping_add_signed(self.frame.jump(offset))];
+                let mut steps = self.frame.steps.iter();
+                !costs[place].is_finite()
+                    && self.friction[place].is_finite()
+                    && steps.any(|step| {
+                        let next = place.wrapping_add_signed(self.frame.jump(step.offset));
+                        let passes = step.passes.unwrap_or_default();
+                        costs[next].is_finite() && passes.iter().all(|&cell| at(cell).is_finite())
+                    })
+            };
+            let x = (0..self.frame.width).find(is_cut_off)?;
+            Some((y, x))
+        });
+        found
+            .min()
+            .map_or(Ok(()), |(y, x)| Err(overflow::<P>(x, y)))
+    }
+}
+
+/// A source on a barrier.
+pub(crate) fn on_barrier(source: &Source) -> Error {
+    Error::SourceOnBarrier {
+        id: source.id,
+        x: source.x,
+        y: source.y,
+    }
+}
+
+/// Friction that is negative or too large.
+pub(crate) fn refuse<P: Real>(x: usize, y: usize, value: f64) -> Error {
     Error::Friction {
         x: x as u32,
         y: y as u32,
@@ -214,7 +266,8 @@ fn refuse<P: Real>(x: usize, y: usize, value: f64) -> Error {
     }
 }
 
-fn overflow<P: Real>(x: usize, y: usize) -> Error {
+/// A cost that is too large.
+pub(crate) fn overflow<P: Real>(x: usize, y: usize) -> Error {
     Error::CostOverflow {
         x: x as u32,
         y: y as u32,

@@ -1,10 +1,11 @@
 //! [`CostSurface`]: the friction of a raster's cells.
 
+use super::gpu::DeviceFriction;
 use super::real::Real;
 use crate::image::{Sample, Samples};
 
 /// A type of friction values: `u8`, `u16`, `u32`, `f32`, `f64`.
-pub trait Friction: Sample + Send + Sync {
+pub trait Friction: Sample + Send + Sync + std::fmt::Debug + DeviceFriction {
     /// The value as an f64, which represents every value of these types.
     fn to_f64(self) -> f64;
 
@@ -101,6 +102,16 @@ impl<'a, T: Friction> CostSurface<'a, T> {
     /// Height in cells.
     pub fn height(&self) -> usize {
         self.friction.height()
+    }
+
+    /// The friction.
+    pub(crate) fn samples(&self) -> &Samples<'a, T> {
+        &self.friction
+    }
+
+    /// The friction that marks barriers.
+    pub(crate) fn no_data_value(&self) -> Option<f64> {
+        self.no_data
     }
 
     /// Writes row `y` to `row`, with infinity for barriers. Returns the first column whose friction

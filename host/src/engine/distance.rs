@@ -1,7 +1,6 @@
 //! Cost distances.
 
 use super::Engine;
-use super::gpus::DeviceJobs;
 use crate::distance::cpu;
 use crate::distance::real::Real;
 use crate::distance::search::Search;
@@ -10,7 +9,6 @@ use crate::distance::{
     Sources, StepCost,
 };
 use crate::error::Result;
-use crate::progress::Progress;
 
 impl Engine {
     /// The least cost of travel from any of the sources to each cell of the surface, and, as the
@@ -47,18 +45,8 @@ impl Engine {
             self.algorithm(options, 0)?;
         }
         match options.precision {
-            Precision::F32 => {
-                let search = Search::new(surface, sources, options)?;
-                self.find(&search, options, |device, search, progress| {
-                    device.costs_f32(search, progress)
-                })
-            }
-            Precision::F64 => {
-                let search = Search::new(surface, sources, options)?;
-                self.find(&search, options, |device, search, progress| {
-                    device.costs_f64(search, progress)
-                })
-            }
+            Precision::F32 => self.find::<f32, T>(surface, sources, options),
+            Precision::F64 => self.find::<f64, T>(surface, sources, options),
         }
     }
 
@@ -84,21 +72,35 @@ impl Engine {
         Ok(algorithm)
     }
 
-    /// Does the search on the processor, or by `on_device` on the engine's device.
-    fn find<P: Real>(
+    /// Does the search on the processor or on the engine's device.
+    fn find<P: Real, T: Friction>(
         &self,
-        search: &Search<P>,
+        surface: &CostSurface<'_, T>,
+        sources: &Sources,
         options: &CostDistanceOptions,
-        on_device: impl FnOnce(&dyn DeviceJobs, &Search<P>, &Progress<'_>) -> Result<Vec<P>>,
     ) -> Result<CostDistance> {
-        let costs = match &self.device {
+        let distance = match &self.device {
             None => {
-                let algorithm = self.algorithm(options, search.cells())?;
-                cpu::costs(search, algorithm, &self.progress())?
+                let search = Search::<P>::new(surface, sources, options)?;
+                let algorithm = self.algorithm(options, search.frame.cells())?;
+                let costs = cpu::costs(&search, algorithm, &self.progress())?;
+                CostDistance::new(&search, costs, options)?
             }
-            Some(device) => on_device(&**device, search, &self.progress())?,
+            Some(device) => {
+                self.progress().report(0, 1)?;
+                let alone = options.allocation(false).direction(false);
+                let costs = device.cost_distance(T::any(surface), sources, &alone)?;
+                if options.allocation || options.direction {
+                    // They follow from the costs, with the margin of a search.
+                    let search = Search::<P>::new(surface, sources, options)?;
+                    let costs = search.frame.with_margin(P::of(&costs))?;
+                    CostDistance::new(&search, costs, options)?
+                } else {
+                    let (width, height) = (surface.width() as u32, surface.height() as u32);
+                    CostDistance::of_costs(width, height, costs, options)
+                }
+            }
         };
-        let distance = CostDistance::new(search, costs, options)?;
         self.progress().report(1, 1)?;
         Ok(distance)
     }

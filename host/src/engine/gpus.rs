@@ -2,8 +2,8 @@
 //! memory.
 
 use crate::backend::Backend;
-use crate::distance;
-use crate::distance::search::Search;
+use crate::distance::gpu::{AnySurface, DeviceDistances, DeviceSurface, with_surface};
+use crate::distance::{CostDistanceOptions, Costs, Sources};
 use crate::error::Result;
 use crate::geometry::Cell;
 use crate::gpu::Gpu;
@@ -95,11 +95,13 @@ pub(super) trait DeviceJobs: Send + Sync {
 
     fn distances(&self, grid: &RoutingGrid, sources: &[Cell]) -> Result<Distances>;
 
-    /// The costs of a cost surface, with the margin of `search`.
-    fn costs_f32(&self, search: &Search<f32>, progress: &Progress<'_>) -> Result<Vec<f32>>;
-
-    /// As [`costs_f32`](Self::costs_f32), in f64.
-    fn costs_f64(&self, search: &Search<f64>, progress: &Progress<'_>) -> Result<Vec<f64>>;
+    /// The costs of a cost surface.
+    fn cost_distance(
+        &self,
+        surface: AnySurface<'_, '_>,
+        sources: &Sources,
+        options: &CostDistanceOptions,
+    ) -> Result<Costs>;
 }
 
 /// One or more GPUs: all of them label, and trace images in bands; the first one runs all other
@@ -110,6 +112,8 @@ pub(super) struct Gpus<G: Gpu> {
     tracer: DeviceTracer<G>,
     labeler: DeviceLabeler<G>,
     router: DeviceRouter<G>,
+    /// It keeps its working memory too.
+    costs: DeviceDistances<G>,
 }
 
 impl<G: Gpu> Gpus<G> {
@@ -117,6 +121,7 @@ impl<G: Gpu> Gpus<G> {
         let tracer = DeviceTracer::on(first.clone());
         let labeler = DeviceLabeler::on(first.clone());
         let router = DeviceRouter::on(first.clone());
+        let costs = DeviceDistances::on(first.clone());
         let mut all = vec![first];
         all.extend(others);
         Self {
@@ -124,15 +129,19 @@ impl<G: Gpu> Gpus<G> {
             tracer,
             labeler,
             router,
+            costs,
         }
     }
 
-    /// Runs `work`, and again without the tracer's working memory if there is too little memory.
+    /// Gives back all working memory.
+    fn release(&self) -> u64 {
+        self.tracer.release_working_memory() + self.costs.release_working_memory()
+    }
+
+    /// Runs `work`, and again without working memory if there is too little memory.
     fn run<T>(&self, work: impl Fn() -> Result<T>) -> Result<T> {
         match work() {
-            Err(error) if error.is_out_of_memory() && self.tracer.release_working_memory() > 0 => {
-                work()
-            }
+            Err(error) if error.is_out_of_memory() && self.release() > 0 => work(),
             result => result,
         }
     }
@@ -148,11 +157,11 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
     }
 
     fn working_memory(&self) -> u64 {
-        self.tracer.working_memory()
+        self.tracer.working_memory() + self.costs.working_memory()
     }
 
     fn release_working_memory(&self) -> u64 {
-        self.tracer.release_working_memory()
+        self.release()
     }
 
     fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels> {
@@ -186,7 +195,7 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
 
     fn label_workers(&self, options: &ComponentOptions) -> Result<Workers> {
         // Workers need memory later, when nothing frees it.
-        self.tracer.release_working_memory();
+        self.release();
         workers_on(&self.all, options)
     }
 
@@ -225,7 +234,7 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
 
     fn trace_bands(&self, tracer: BandTracer, next: &mut NextBand<'_>) -> Result<StoredContours> {
         // Bands can be read only once, so this can't be repeated.
-        self.tracer.release_working_memory();
+        self.release();
         tracer.trace_on(&self.all, next)
     }
 
@@ -247,11 +256,20 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
         self.run(|| self.router.distances_host(grid, sources))
     }
 
-    fn costs_f32(&self, search: &Search<f32>, progress: &Progress<'_>) -> Result<Vec<f32>> {
-        self.run(|| distance::gpu::costs(&self.all[0], search, progress))
-    }
-
-    fn costs_f64(&self, search: &Search<f64>, progress: &Progress<'_>) -> Result<Vec<f64>> {
-        self.run(|| distance::gpu::costs(&self.all[0], search, progress))
+    fn cost_distance(
+        &self,
+        surface: AnySurface<'_, '_>,
+        sources: &Sources,
+        options: &CostDistanceOptions,
+    ) -> Result<Costs> {
+        self.run(|| {
+            with_surface!(surface, surface => {
+                let surface = DeviceSurface::upload(&self.all[0], surface)?;
+                let costs = self.costs.cost_distance(&surface, sources, options)?;
+                // Its memory is free before the host's is taken.
+                drop(surface);
+                costs.to_host()
+            })
+        })
     }
 }

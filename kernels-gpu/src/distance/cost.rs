@@ -12,6 +12,10 @@ pub trait Cost: Pod + PartialOrd + Add<Output = Self> + Mul<Output = Self> {
     type Bits: Atomic;
     /// Nothing reaches the cell, or it is a barrier.
     const INFINITY: Self;
+    /// What cells that nothing reaches have in results.
+    const NAN: Self;
+    /// 0.
+    const ZERO: Self;
 
     /// The bits.
     fn to_bits(self) -> Self::Bits;
@@ -31,6 +35,8 @@ pub trait Cost: Pod + PartialOrd + Add<Output = Self> + Mul<Output = Self> {
 impl Cost for f32 {
     type Bits = u32;
     const INFINITY: Self = Self::INFINITY;
+    const NAN: Self = Self::NAN;
+    const ZERO: Self = 0.0;
 
     #[inline(always)]
     fn to_bits(self) -> u32 {
@@ -56,6 +62,8 @@ impl Cost for f32 {
 impl Cost for f64 {
     type Bits = u64;
     const INFINITY: Self = Self::INFINITY;
+    const NAN: Self = Self::NAN;
+    const ZERO: Self = 0.0;
 
     #[inline(always)]
     fn to_bits(self) -> u64 {

@@ -60,10 +60,16 @@ impl CostRaster {
         self.width.div_ceil(TILE)
     }
 
+    /// Tiles along a column.
+    #[inline(always)]
+    pub(super) const fn tiles_y(self) -> u32 {
+        self.height.div_ceil(TILE)
+    }
+
     /// The number of tiles.
     #[must_use]
     pub const fn tiles(self) -> u32 {
-        self.tiles_x() * self.height.div_ceil(TILE)
+        self.tiles_x() * self.tiles_y()
     }
 
     /// The tile of the cell at a place.

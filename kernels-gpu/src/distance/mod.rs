@@ -2,9 +2,10 @@
 //!
 //! The raster is cut into tiles of [`TILE`] × [`TILE`] cells. A block loads a tile and a halo of
 //! cells around it into shared memory, lowers the tile's costs until none changes, stores those
-//! that fell, and marks those tiles beside it of which it can lower a cell. Costs only ever fall,
-//! and only to the sum of a path, so they end at the least sums, in whatever order tiles are
-//! relaxed. All of it is one cooperative launch: nothing returns to the host in between.
+//! that fell, and marks those tiles beside it of which it can lower a cell. If there is just one,
+//! the block may go on with it at once. Costs only ever fall, and only to the sum of a path, so
+//! they end at the least sums, in whatever order tiles are relaxed. All of it is one cooperative
+//! launch: nothing returns to the host in between.
 //!
 //! | kernel | does |
 //! |---|---|
@@ -27,13 +28,19 @@
 //! |---|---|
 //! | `cost.rs`, `layout.rs` | the two precisions; the raster, tiles, and a tile in shared memory |
 //! | `queue.rs` | which tile to relax next, and when all costs are final |
-//! | `tiles.rs` | start values; relaxing a tile; marking the tiles beside it |
+//! | `tiles.rs` | start values; relaxing a tile; going on to a tile beside it, or marking those |
+//! | `load.rs` | loading a tile with its halo |
+//! | `carry.rs` | costs straight through a tile |
 //! | `patch.rs` | the four cells of a thread |
+//! | `raster.rs` | friction into the raster with its margin, and costs out of it |
 
+mod carry;
 mod cost;
 mod layout;
+mod load;
 mod patch;
 mod queue;
+mod raster;
 mod tiles;
 
 use cuda_std::grid::GridBarrier;
@@ -44,6 +51,11 @@ pub use layout::{BLOCK, CostRaster, TILE};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use queue::TileQueueBuffers;
 pub use queue::{TileQueue, TileQueueSizes};
+pub use raster::{
+    find_barriers_f32, find_barriers_f64, finish_f32, finish_f64, place_f32_as_f32,
+    place_f32_as_f64, place_f64_as_f32, place_f64_as_f64, place_u8_as_f32, place_u8_as_f64,
+    place_u16_as_f32, place_u16_as_f64, place_u32_as_f32, place_u32_as_f64,
+};
 
 use layout::{PLACES, Tile};
 use tiles::work;
@@ -111,9 +123,9 @@ cost_kernels! {
     /// Finds the least costs for 4 or 8 neighbours in f32.
     relax_costs_f32: f32, 1, (min_blocks = 2);
     /// Finds the least costs for 16 neighbours in f32.
-    relax_knights_f32: f32, 2, (min_blocks = 2);
+    relax_knights_f32: f32, 2, (min_blocks = 2, barriers = 9);
     /// Finds the least costs for 4 or 8 neighbours in f64.
     relax_costs_f64: f64, 1, (min_blocks = 1, f64);
     /// Finds the least costs for 16 neighbours in f64.
-    relax_knights_f64: f64, 2, (min_blocks = 1, f64);
+    relax_knights_f64: f64, 2, (min_blocks = 1, f64, barriers = 9);
 }

@@ -24,7 +24,14 @@ macro_rules! each8 {
         each!(@ $i, $body, 0, 1, 2, 3, 4, 5, 6, 7)
     };
 }
-pub(super) use {each, each8};
+
+/// Repeats an expression with a constant from 0 to 5.
+macro_rules! each6 {
+    ($i:ident, $body:expr) => {
+        each!(@ $i, $body, 0, 1, 2, 3, 4, 5)
+    };
+}
+pub(super) use {each, each6, each8};
 
 /// Cells of the window.
 const WINDOW: usize = 16;
@@ -93,6 +100,25 @@ const fn is_own(at: usize) -> bool {
     matches!(at, 5 | 6 | 9 | 10)
 }
 
+/// Column and row in the tile, with its halo, of the first cell of this thread's window.
+#[inline(always)]
+fn first_cell<const REACH: u32>() -> (u32, u32) {
+    let t = thread::thread_idx_x();
+    (REACH - 1 + t % PATCHES * 2, REACH - 1 + t / PATCHES * 2)
+}
+
+/// The costs of this thread's patch of a tile, which is in shared memory.
+#[inline(always)]
+pub(super) fn patch_costs<P: Cost, const REACH: u32>(tile: &Tile<P>) -> [P; 4] {
+    let (x, y) = first_cell::<REACH>();
+    [
+        tile.cost(x + 1, y + 1),
+        tile.cost(x + 2, y + 1),
+        tile.cost(x + 1, y + 2),
+        tile.cost(x + 2, y + 2),
+    ]
+}
+
 /// A patch, and what its steps cost.
 pub(super) struct Patch<P> {
     /// Column and row in the tile, with its halo, of the window's first cell.
@@ -108,9 +134,7 @@ impl<P: Cost> Patch<P> {
     /// This thread's patch of a tile, which is in shared memory.
     #[inline(always)]
     pub(super) fn load<const REACH: u32>(tile: &Tile<P>, shares: &[P; SHARES]) -> Self {
-        let t = thread::thread_idx_x();
-        let x = REACH - 1 + t % PATCHES * 2;
-        let y = REACH - 1 + t / PATCHES * 2;
+        let (x, y) = first_cell::<REACH>();
         let mut friction = [P::INFINITY; WINDOW];
         let mut window = [P::INFINITY; WINDOW];
         each!(J, {

@@ -1,18 +1,18 @@
 //! The tiles to relax, and when none is left.
 //!
 //! Each tile has a word with the least priority of the costs that the tiles beside it give to it.
-//! A tile belongs to one block, which alone relaxes it, so that no tile needs a lock. All blocks
-//! are resident, so a marked tile is relaxed, whatever the others do. Each block takes the nearest
-//! of its marked tiles first.
+//! A tile belongs to one block, which alone takes it when it is marked, so that no tile needs a
+//! lock. All blocks are resident, so a marked tile is relaxed, whatever the others do. Each block
+//! takes the nearest of its marked tiles first.
 //!
-//! There is one **hold** for each marked tile and for each tile that is being relaxed. A block
-//! marks tiles only while it relaxes one. So once there is no hold, there never is one again, and
+//! There is one **hold** for each marked tile and for each block that relaxes tiles. A block marks
+//! tiles only while it relaxes one. So once there is no hold, there never is one again, and
 //! all costs are final.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::layout::Tile;
+use super::layout::{BLOCK, Tile};
 use super::{Cost, CostSearch};
 
 /// A tile's word if it is not marked.
@@ -112,6 +112,26 @@ impl<P: Cost> CostSearch<'_, P> {
         }
         thread::sync_threads();
         shared.words.ld(NEXT)
+    }
+
+    /// A number other than [`NOTHING`] if this thread sees that one of the block's tiles is marked.
+    /// All threads of the block see all of its tiles. Returns before the number is read from
+    /// memory, which is so when it is used.
+    #[inline(always)]
+    pub(super) fn least_mark(&self) -> u32 {
+        let words = self.words_per_block();
+        let first = thread::block_idx_x() * words;
+        let t = thread::thread_idx_x();
+        let mut least = NOTHING;
+        if t < words {
+            least = self.queue.pending.ld_relaxed(first + t, Device);
+        }
+        let mut i = t + BLOCK;
+        while i < words {
+            least = least.min(self.queue.pending.ld_relaxed(first + i, Device));
+            i += BLOCK;
+        }
+        least
     }
 
     /// Which of the block's words, which begin at `first`, has the least priority; [`NOTHING`] if

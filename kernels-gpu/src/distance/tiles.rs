@@ -1,11 +1,18 @@
 //! Relaxing tiles until all costs are final.
 
 use cuda_std::prelude::*;
+use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
+use super::carry::carry;
 use super::layout::{BLOCK, GIVEN, TILE, Tile};
-use super::patch::{KNIGHTS, NEAR, Patch, each, each8, moved, over_knight, over_near};
+use super::load::Cells;
+use super::patch::{KNIGHTS, NEAR, Patch, each, each8, moved, over_knight, over_near, patch_costs};
 use super::queue::NOTHING;
 use super::{Cost, CostSearch};
+
+/// Threads that look at the halo on one side of a tile: whole warps, whose lanes have the same
+/// steps to take.
+const SIDE_THREADS: u32 = BLOCK / 4;
 
 /// Finds all costs. Called by all threads of the grid.
 ///
@@ -14,8 +21,17 @@ use super::{Cost, CostSearch};
 /// while tiles are marked or relaxed: take the block's nearest marked tile:
 ///     load it with its halo
 ///     lower its costs until none changes; store those that fell
-///     mark the tiles beside it of which it can lower a cell
+///     if it can lower cells of just one tile beside it, and no tile of the block is marked:
+///         go on with that one
+///     else mark the tiles beside it of which it can lower a cell
 /// ```
+///
+/// So a block may relax a tile of another block's, even while that block relaxes it, from costs
+/// that have fallen since it loaded them. Each of the two ends with costs that no step within the
+/// tile lowers, and so does the lesser of both, cell by cell, which is what the atomic minimum
+/// leaves in memory: a step from the lesser of two costs leads to a sum that the same block has not
+/// exceeded. And a block gives the tiles around whatever is less than the costs that it knows of,
+/// which are no less than those in memory.
 #[inline(always)]
 pub(super) fn work<P: Cost, const REACH: u32>(search: &CostSearch<'_, P>, tile: &Tile<P>) {
     let t = thread::thread_idx_x();
@@ -43,7 +59,8 @@ pub(super) fn work<P: Cost, const REACH: u32>(search: &CostSearch<'_, P>, tile: 
         if next == NOTHING {
             return;
         }
-        settle::<P, REACH>(search, tile, next);
+        let mut visit = Visit::new::<REACH>(search, next);
+        while visit.settle::<REACH>(search, tile) {}
         // After the marks of all threads, and before shared memory is used again.
         thread::sync_threads();
         if t == 0 {
@@ -52,81 +69,158 @@ pub(super) fn work<P: Cost, const REACH: u32>(search: &CostSearch<'_, P>, tile: 
     }
 }
 
-/// Relaxes a tile until none of its costs changes. Called by the whole block.
-#[inline(always)]
-fn settle<P: Cost, const REACH: u32>(search: &CostSearch<'_, P>, tile: &Tile<P>, index: u32) {
-    let t = thread::thread_idx_x();
-    let (shares, limit, stride) = (&search.shares, search.limit, search.raster.stride());
-    let tiles_x = search.raster.tiles_x().max(1);
-    let (row, column) = (index / tiles_x, index % tiles_x);
-    // The place of the halo's first cell: halo and margin are of the same width.
-    let (left, top) = (column * TILE, row * TILE);
-    load::<P, REACH>(search, tile, left, top);
-    if t < 9 {
-        tile.words.st(GIVEN + t, NOTHING);
-    }
-    // planted: distance-load-barrier
-    thread::sync_threads();
-
-    let mut patch = Patch::load::<REACH>(tile, shares);
-    let loaded = patch.costs();
-    let mut changed = true;
-    loop {
-        let before = patch.costs();
-        // Another cell of the patch may have a way on from what changed last.
-        if patch.look(tile) | changed {
-            patch.relax(limit);
-        }
-        if REACH == 2 {
-            patch.relax_knights(tile, shares, limit);
-        }
-        changed = patch.show(tile, &before);
-        if !thread::sync_threads_or(changed) {
-            break;
-        }
-    }
-    patch.each_lowered(&loaded, |x, y, cost| {
-        let place = (top + y) * stride + left + x;
-        // planted: distance-plain-store
-        search.costs.st_relaxed(place, cost.to_bits(), Device);
-    });
-    give::<P, REACH>(search, tile);
-    // After the stores of all threads, too.
-    // planted: distance-give-barrier
-    thread::sync_threads();
-    if t < 9 {
-        let priority = tile.words.ld(GIVEN + t);
-        // Only cells of the raster are given costs, so the tile exists.
-        if priority != NOTHING {
-            search.mark((row + t / 3 - 1) * tiles_x + column + t % 3 - 1, priority);
-        }
-    }
+/// A tile that a block relaxes.
+struct Visit<P> {
+    /// The tile's row and column among the tiles.
+    row: u32,
+    column: u32,
+    /// Rows and columns from the tile that the block has come from, one at most; 0 and 0 if it has
+    /// taken a marked tile.
+    way: (i32, i32),
+    cells: Cells<P>,
 }
 
-/// Loads a tile with its halo. Cells past the margin are barriers.
-#[inline(always)]
-fn load<P: Cost, const REACH: u32>(
-    search: &CostSearch<'_, P>,
-    tile: &Tile<P>,
-    left: u32,
-    top: u32,
-) {
-    let side = TILE + 2 * REACH;
-    let (stride, rows) = (search.raster.stride(), search.raster.rows());
-    let mut i = thread::thread_idx_x();
-    while i < side * side {
-        let (x, y) = (i % side, i / side);
-        let (mut friction, mut cost) = (P::INFINITY, P::INFINITY.to_bits());
-        if left + x < stride && top + y < rows {
-            let place = (top + y) * stride + left + x;
-            friction = search.friction.ld(place);
-            // The blocks of other tiles may lower those of the halo at the same time.
-            // planted: distance-plain-load
-            cost = search.costs.ld_relaxed(place, Device);
+impl<P: Cost> Visit<P> {
+    /// Begins to load a tile.
+    #[inline(always)]
+    fn new<const REACH: u32>(search: &CostSearch<'_, P>, index: u32) -> Self {
+        let tiles_x = search.raster.tiles_x().max(1);
+        let (row, column) = (index / tiles_x, index % tiles_x);
+        Self {
+            row,
+            column,
+            way: (0, 0),
+            // The place of the halo's first cell: halo and margin are of the same width.
+            cells: Cells::read::<REACH>(search, column * TILE, row * TILE),
         }
-        tile.friction.st(Tile::<P>::at(x, y), friction);
-        tile.costs.st(Tile::<P>::at(x, y), cost);
-        i += BLOCK;
+    }
+
+    /// Whether the block has come from a tile that shares a side with this one.
+    #[inline(always)]
+    fn is_straight(&self) -> bool {
+        (self.way.0 == 0) != (self.way.1 == 0)
+    }
+
+    /// Relaxes the tile until none of its costs changes. Then goes on to a tile beside it, and
+    /// returns true, or marks the tiles beside it, and returns false. Called by the whole block.
+    #[inline(always)]
+    fn settle<const REACH: u32>(&mut self, search: &CostSearch<'_, P>, tile: &Tile<P>) -> bool {
+        let t = thread::thread_idx_x();
+        let (shares, limit, stride) = (&search.shares, search.limit, search.raster.stride());
+        self.cells.write::<REACH>(tile);
+        // planted: distance-load-barrier
+        thread::sync_threads();
+
+        if t < 9 {
+            tile.words.st(GIVEN + t, NOTHING);
+        }
+        let loaded = patch_costs::<P, REACH>(tile);
+        if REACH == 1 && self.is_straight() {
+            thread::sync_threads();
+            if t < WARP_SIZE {
+                carry::<P, REACH>(tile, shares, limit, (self.way.1, self.way.0));
+            }
+            // planted: distance-carry-barrier
+            thread::sync_threads();
+        }
+        // What is read here has come when the costs no longer change. Searches with knight's moves
+        // have no registers left for it, and never go on.
+        let marked = if REACH == 1 {
+            search.least_mark()
+        } else {
+            NOTHING
+        };
+        let ahead = self.read_ahead::<REACH>(search);
+
+        let mut patch = Patch::load::<REACH>(tile, shares);
+        let mut changed = true;
+        loop {
+            let before = patch.costs();
+            // Another cell of the patch may have a way on from what changed last.
+            if patch.look(tile) | changed {
+                patch.relax(limit);
+            }
+            if REACH == 2 {
+                patch.relax_knights(tile, shares, limit);
+            }
+            changed = patch.show(tile, &before);
+            if !thread::sync_threads_or(changed) {
+                break;
+            }
+        }
+        let (left, top) = (self.column * TILE, self.row * TILE);
+        patch.each_lowered(&loaded, |x, y, cost| {
+            let place = (top + y) * stride + left + x;
+            // Another block may relax the tile at the same time.
+            // planted: distance-plain-store
+            search.costs.atomic_min(place, cost.to_bits());
+        });
+        give::<P, REACH>(search, tile);
+        // After the stores of all threads, too.
+        // planted: distance-give-barrier
+        let waiting = thread::sync_threads_or(marked != NOTHING);
+        self.go_on::<REACH>(search, tile, waiting, ahead)
+    }
+
+    /// Begins to load the next tile straight on, if the block has come straight here; not with
+    /// knight's moves.
+    #[inline(always)]
+    fn read_ahead<const REACH: u32>(&mut self, search: &CostSearch<'_, P>) -> bool {
+        let row = self.row.wrapping_add_signed(self.way.0);
+        let column = self.column.wrapping_add_signed(self.way.1);
+        let exists = column < search.raster.tiles_x() && row < search.raster.tiles_y();
+        let ahead = REACH == 1 && self.is_straight() && exists;
+        if ahead {
+            self.cells = Cells::read::<REACH>(search, column * TILE, row * TILE);
+        }
+        ahead
+    }
+
+    /// Goes on to the tile to which this one has given costs, and returns true, if there is just
+    /// one and the block has no other tile to relax: `waiting` says whether it has. Otherwise marks
+    /// all of these tiles. `ahead` says whether the next one straight on is being loaded.
+    #[inline(always)]
+    fn go_on<const REACH: u32>(
+        &mut self,
+        search: &CostSearch<'_, P>,
+        tile: &Tile<P>,
+        waiting: bool,
+        ahead: bool,
+    ) -> bool {
+        let t = thread::thread_idx_x();
+        let lane = t % WARP_SIZE;
+        let priority = if lane < 9 {
+            tile.words.ld(GIVEN + lane)
+        } else {
+            NOTHING
+        };
+        let given = warp::warp_vote_ballot(FULL_MASK, priority != NOTHING);
+        // planted: distance-go-on
+        if REACH == 2 || waiting || given.count_ones() != 1 {
+            // Only cells of the raster are given costs, so the tiles exist.
+            if t < 9 && priority != NOTHING {
+                let tiles_x = search.raster.tiles_x();
+                search.mark(
+                    (self.row + t / 3 - 1) * tiles_x + self.column + t % 3 - 1,
+                    priority,
+                );
+            }
+            return false;
+        }
+        let next = given.trailing_zeros() as i32;
+        let way = (next / 3 - 1, next % 3 - 1);
+        self.row = self.row.wrapping_add_signed(way.0);
+        self.column = self.column.wrapping_add_signed(way.1);
+        if ahead && way == self.way {
+            self.cells.lower::<REACH>(tile, (way.1, way.0));
+        } else {
+            self.cells = Cells::read::<REACH>(search, self.column * TILE, self.row * TILE);
+        }
+        self.way = way;
+        // Before shared memory is used again.
+        // planted: distance-go-on-barrier
+        thread::sync_threads();
+        true
     }
 }
 
@@ -138,9 +232,9 @@ fn load<P: Cost, const REACH: u32>(
 fn give<P: Cost, const REACH: u32>(search: &CostSearch<'_, P>, tile: &Tile<P>) {
     let (shares, limit) = (&search.shares, search.limit);
     let inside = |x: u32, by: i32| moved(x, by).wrapping_sub(REACH) < TILE;
-    let mut i = thread::thread_idx_x();
-    while i < 4 * REACH * (TILE + REACH) {
-        let (x, y) = halo_cell::<REACH>(i);
+    let side = thread::thread_idx_x() / SIDE_THREADS;
+    let mut i = thread::thread_idx_x() % SIDE_THREADS;
+    while let Some((x, y)) = halo_cell::<REACH>(side, i) {
         let mut best = P::INFINITY;
         each8!(K, {
             if inside(x, NEAR[K].0) && inside(y, NEAR[K].1) {
@@ -160,20 +254,19 @@ fn give<P: Cost, const REACH: u32>(search: &CostSearch<'_, P>, tile: &Tile<P>) {
             let given = GIVEN + part(y) * 3 + part(x);
             tile.words.atomic_min(given, best.priority());
         }
-        i += BLOCK;
+        i += SIDE_THREADS;
     }
 }
 
-/// Column and row of a cell of the halo: those above the tile, those below, those beside.
+/// Column and row of cell `i` of the halo on a side: above the tile, below, on the left, on the
+/// right. `None` past the last one.
 #[inline(always)]
-fn halo_cell<const REACH: u32>(i: u32) -> (u32, u32) {
-    let side = TILE + 2 * REACH;
-    let beyond = |x: u32| if x < REACH { x } else { x + TILE };
-    let above_and_below = 2 * REACH * side;
-    if i < above_and_below {
-        (i % side, beyond(i / side))
+fn halo_cell<const REACH: u32>(side: u32, i: u32) -> Option<(u32, u32)> {
+    let beyond = side % 2 * (TILE + REACH);
+    if side < 2 {
+        let width = TILE + 2 * REACH;
+        (i < REACH * width).then_some((i % width, beyond + i / width))
     } else {
-        let i = i - above_and_below;
-        (beyond(i % (2 * REACH)), REACH + i / (2 * REACH))
+        (i < REACH * TILE).then_some((beyond + i % REACH, REACH + i / REACH))
     }
 }

@@ -25,6 +25,32 @@ use crate::errors;
 pub(crate) enum Kind {
     Int32,
     Uint8,
+    Float32,
+    Float64,
+}
+
+/// Evaluates an expression for the Rust type of a [`Kind`].
+macro_rules! of_kind {
+    ($kind:expr, $t:ident => $result:expr) => {
+        match $kind {
+            Kind::Int32 => {
+                type $t = i32;
+                $result
+            }
+            Kind::Uint8 => {
+                type $t = u8;
+                $result
+            }
+            Kind::Float32 => {
+                type $t = f32;
+                $result
+            }
+            Kind::Float64 => {
+                type $t = f64;
+                $result
+            }
+        }
+    };
 }
 
 impl Kind {
@@ -32,21 +58,17 @@ impl Kind {
         match self {
             Self::Int32 => "int32",
             Self::Uint8 => "uint8",
+            Self::Float32 => "float32",
+            Self::Float64 => "float64",
         }
     }
 
     fn typestr(self) -> &'static str {
-        match self {
-            Self::Int32 => i32::TYPESTR,
-            Self::Uint8 => u8::TYPESTR,
-        }
+        of_kind!(self, T => T::TYPESTR)
     }
 
     fn size(self) -> usize {
-        match self {
-            Self::Int32 => 4,
-            Self::Uint8 => 1,
-        }
+        of_kind!(self, T => size_of::<T>())
     }
 }
 
@@ -306,43 +328,40 @@ impl DeviceArray {
     fn get<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let failed = |error: trazar::cuda::CudaError| errors::from_library(error.into());
         let shape = numpy::ndarray::IxDyn(&self.shape);
-        match self.kind {
-            Kind::Int32 => {
-                let values = py.detach(|| self.read::<i32>()).map_err(failed)?;
-                Ok(owned(py, shape, values)?.into_any())
-            }
-            Kind::Uint8 => {
-                let values = py.detach(|| self.read::<u8>()).map_err(failed)?;
-                Ok(owned(py, shape, values)?.into_any())
-            }
-        }
+        of_kind!(self.kind, T => {
+            let values = py.detach(|| self.read::<T>()).map_err(failed)?;
+            Ok(owned(py, shape, values)?.into_any())
+        })
     }
 
     /// The value of an array of one element. Waits for it.
-    fn item(&self, py: Python<'_>) -> PyResult<i64> {
+    fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         if self.elements() != 1 {
             return Err(PyTypeError::new_err(format!(
                 "an array of {} elements is no number",
                 self.elements()
             )));
         }
-        let value = py.detach(|| match self.kind {
-            Kind::Int32 => self.read::<i32>().map(|values| i64::from(values[0])),
-            Kind::Uint8 => self.read::<u8>().map(|values| i64::from(values[0])),
-        });
-        value.map_err(|error| errors::from_library(error.into()))
+        self.get(py)?.call_method0(intern!(py, "item"))
     }
 
-    fn __int__(&self, py: Python<'_>) -> PyResult<i64> {
-        self.item(py)
+    fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.item(py)?.call_method0(intern!(py, "__int__"))
     }
 
-    fn __index__(&self, py: Python<'_>) -> PyResult<i64> {
+    fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
+        self.item(py)?.extract()
+    }
+
+    fn __index__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        if matches!(self.kind, Kind::Float32 | Kind::Float64) {
+            return Err(PyTypeError::new_err("an array of floats is no index"));
+        }
         self.item(py)
     }
 
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.item(py)? != 0)
+        self.item(py)?.is_truthy()
     }
 
     /// The array at `index` of the first axis.
@@ -413,9 +432,6 @@ impl DeviceArray {
             }
         };
         let versioned = max_version.is_some_and(|(major, _)| major >= 1);
-        match self.kind {
-            Kind::Int32 => self.export::<i32>(py, versioned, consumer),
-            Kind::Uint8 => self.export::<u8>(py, versioned, consumer),
-        }
+        of_kind!(self.kind, T => self.export::<T>(py, versioned, consumer))
     }
 }

@@ -6,7 +6,7 @@
 //! | `input.rs` | arrays of other libraries, used where they lie |
 //! | `output.rs` | such arrays as the destination of labels |
 //! | `array.rs` | results, for other libraries to use |
-//! | `contours.rs`, `labels.rs` | the jobs |
+//! | `contours.rs`, `distances.rs`, `labels.rs` | the jobs |
 //! | `values.rs` | the jobs on images of values, labels and masks |
 //! | `parts.rs` | bands of an image, for `trazar.dask` |
 //!
@@ -16,6 +16,7 @@
 
 mod array;
 mod contours;
+mod distances;
 mod input;
 mod labels;
 mod output;
@@ -25,6 +26,7 @@ mod values;
 
 pub(crate) use array::DeviceArray;
 pub(crate) use contours::{DeviceContours, device_find_contours, device_trace};
+pub(crate) use distances::device_cost_distance;
 pub(crate) use input::is_on_gpu;
 pub(crate) use labels::device_label;
 pub(crate) use parts::{device_label_band, device_pack};

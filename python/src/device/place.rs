@@ -8,16 +8,17 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use trazar::cuda::{CudaResult, Device, Kernels, Owner, Queue, Stream};
-use trazar::{DeviceLabeler, DeviceTracer};
+use trazar::{DeviceDistances, DeviceLabeler, DeviceTracer};
 
 use crate::errors;
 
-/// A stream, and the labeler and the tracer that work on it.
+/// A stream, and what works on it.
 #[derive(Clone)]
 pub(crate) struct OpenStream {
     pub(crate) stream: Stream,
     pub(crate) labeler: DeviceLabeler<Queue>,
     pub(crate) tracer: DeviceTracer<Queue>,
+    pub(crate) distances: DeviceDistances<Queue>,
 }
 
 /// A device and the kernels on it, once a call has needed them.
@@ -142,7 +143,8 @@ pub(crate) fn place(py: Python<'_>, library: Library, index: u32) -> PyResult<Op
         let place = OpenStream {
             stream,
             labeler: DeviceLabeler::on(queue.clone()),
-            tracer: DeviceTracer::on(queue),
+            tracer: DeviceTracer::on(queue.clone()),
+            distances: DeviceDistances::on(queue),
         };
         on.places.push_front(place.clone());
         on.places.truncate(PLACES);

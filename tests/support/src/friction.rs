@@ -80,6 +80,34 @@ impl Friction {
         }
     }
 
+    /// Puts walls into a raster without barriers: `apart` rows of them after each `apart` rows, with
+    /// gaps as wide at alternating ends. With `upright`, the raster is transposed, so that they are
+    /// columns. The only source is the first cell.
+    pub fn wall_off(&mut self, apart: u32, upright: bool) {
+        let width = self.width;
+        for (i, friction) in (0..).zip(&mut self.values) {
+            let (x, y) = (i % width, i / width);
+            let is_wall = match (y / apart % 2, y / apart / 2 % 2) {
+                (1, 0) => x + apart < width,
+                (1, 1) => x >= apart,
+                _ => false,
+            };
+            *friction = match is_wall {
+                true => f32::NAN,
+                false if friction.is_finite() => *friction,
+                false => 1.0,
+            };
+        }
+        if upright {
+            let columns = 0..width as usize;
+            let rows = self.values.chunks_exact(width as usize);
+            let at = |x: usize| rows.clone().map(move |row| row[x]);
+            self.values = columns.flat_map(at).collect();
+            (self.width, self.height) = (self.height, width);
+        }
+        self.sources = Sources::from_cells([(0, 0)]);
+    }
+
     /// Computes it.
     ///
     /// # Errors

@@ -53,11 +53,11 @@ fn relax<P: Real>(
 ) {
     let friction = &search.friction;
     let own = friction[place];
-    for step in &search.steps {
-        let at = |offset| friction[place.wrapping_add_signed(search.jump(offset))];
-        let next = place.wrapping_add_signed(search.jump(step.offset));
+    for step in &search.frame.steps {
+        let at = |offset| friction[place.wrapping_add_signed(search.frame.jump(offset))];
+        let next = place.wrapping_add_signed(search.frame.jump(step.offset));
         let reached = cost + step.cost(own, friction[next], at);
-        if reached < costs[next] && reached <= search.max_cost {
+        if reached < costs[next] && reached <= search.frame.max_cost {
             costs[next] = reached;
             queue.push(reached, next as u32);
         }
@@ -77,7 +77,7 @@ pub(super) fn bucket_width<P: Real>(search: &Search<P>) -> f64 {
         .collect();
     sample.sort_unstable_by(f64::total_cmp);
     let usual = sample.get(sample.len() / 4).copied().unwrap_or(1.0);
-    let share = search.steps.iter().map(|step| step.share.to_f64());
+    let share = search.frame.steps.iter().map(|step| step.share.to_f64());
     let width = share.fold(f64::INFINITY, f64::min) * usual * WIDTH;
     width.max(f64::MIN_POSITIVE)
 }

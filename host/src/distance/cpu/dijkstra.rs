@@ -39,11 +39,11 @@ pub(super) fn costs<P: Real>(search: &Search<P>, progress: &Progress<'_>) -> Res
         if settled.is_multiple_of(1 << 16) {
             progress.report(settled, friction.len() as u64)?;
         }
-        for step in &search.steps {
-            let at = |offset| friction[place.wrapping_add_signed(search.jump(offset))];
-            let next = place.wrapping_add_signed(search.jump(step.offset));
+        for step in &search.frame.steps {
+            let at = |offset| friction[place.wrapping_add_signed(search.frame.jump(offset))];
+            let next = place.wrapping_add_signed(search.frame.jump(step.offset));
             let reached = cost + step.cost(friction[place], friction[next], at);
-            if reached < costs[next] && reached <= search.max_cost {
+            if reached < costs[next] && reached <= search.frame.max_cost {
                 costs[next] = reached;
                 push_to_heap(&mut heap, Reverse((reached.ordered(), next as u32)), HEAP)?;
             }

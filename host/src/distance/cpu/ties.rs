@@ -25,7 +25,7 @@ impl<'a, P: Real> Solved<'a, P> {
     /// The place that the step leads to.
     #[inline(always)]
     fn next(&self, place: usize, step: &Step<P>) -> usize {
-        place.wrapping_add_signed(self.search.jump(step.offset))
+        place.wrapping_add_signed(self.search.frame.jump(step.offset))
     }
 
     /// Whether the step between `place` and its neighbour `next` is tight: from `next` to `place`,
@@ -34,7 +34,7 @@ impl<'a, P: Real> Solved<'a, P> {
     fn is_tight(&self, place: usize, next: usize, step: &Step<P>, forward: bool) -> bool {
         let friction = &self.search.friction;
         // The cells between are the same both ways.
-        let at = |offset| friction[place.wrapping_add_signed(self.search.jump(offset))];
+        let at = |offset| friction[place.wrapping_add_signed(self.search.frame.jump(offset))];
         let (from, to) = if forward {
             (place, next)
         } else {
@@ -69,7 +69,7 @@ impl<'a, P: Real> Solved<'a, P> {
             ids[place as usize] = id;
             stack.push(place);
             while let Some(place) = stack.pop() {
-                for step in &self.search.steps {
+                for step in &self.search.frame.steps {
                     let next = self.next(place as usize, step);
                     if ids[next] == 0 && self.is_tight(place as usize, next, step, true) {
                         ids[next] = id;
@@ -85,12 +85,12 @@ impl<'a, P: Real> Solved<'a, P> {
     pub(crate) fn directions(&self) -> Result<Vec<u8>> {
         let search = self.search;
         let mut codes = filled_vec(NO_DIRECTION, self.costs.len(), "the directions")?;
-        let rows = codes.par_chunks_exact_mut(search.stride).enumerate();
-        rows.skip(search.margin)
-            .take(search.height)
+        let rows = codes.par_chunks_exact_mut(search.frame.stride).enumerate();
+        rows.skip(search.frame.margin)
+            .take(search.frame.height)
             .for_each(|(y, row)| {
                 for (x, code) in row.iter_mut().enumerate() {
-                    let place = y * search.stride + x;
+                    let place = y * search.frame.stride + x;
                     if self.costs[place].is_finite() {
                         *code = self.descent(place);
                     }
@@ -105,7 +105,7 @@ impl<'a, P: Real> Solved<'a, P> {
 
     /// The least code of a tight step from a cell of smaller cost; [`PENDING`] without one.
     fn descent(&self, place: usize) -> u8 {
-        for step in &self.search.steps {
+        for step in &self.search.frame.steps {
             let next = self.next(place, step);
             if self.costs[next] < self.costs[place] && self.is_tight(place, next, step, false) {
                 return step.code;
@@ -116,7 +116,7 @@ impl<'a, P: Real> Solved<'a, P> {
 
     /// The least code of a tight step from a cell of equal cost whose direction is known.
     fn along(&self, place: usize, codes: &[u8]) -> Option<u8> {
-        let mut steps = self.search.steps.iter();
+        let mut steps = self.search.frame.steps.iter();
         let found = steps.find(|step| {
             let next = self.next(place, step);
             codes[next] < LISTED
@@ -146,7 +146,7 @@ impl<'a, P: Real> Solved<'a, P> {
             }
             listed.clear();
             for &(place, _) in &layer {
-                for step in &self.search.steps {
+                for step in &self.search.frame.steps {
                     let next = self.next(place as usize, step);
                     if codes[next] == PENDING && self.is_tight(place as usize, next, step, true) {
                         codes[next] = LISTED;

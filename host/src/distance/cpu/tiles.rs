@@ -37,7 +37,7 @@ pub(super) fn costs<P: Real>(search: &Search<P>, progress: &Progress<'_>) -> Res
     let threads = rayon::current_num_threads();
     let tiles = Tiles::new(search, threads)?;
     let mut phases = Phases::new(&tiles)?;
-    let cells = (search.width * search.height) as u64;
+    let cells = (search.frame.width * search.frame.height) as u64;
     let mut relaxed = 0;
     while let Some(work) = phases.run(&tiles, threads)? {
         relaxed += work as u64;
@@ -149,17 +149,17 @@ impl<P: Real> Front<'_, P> {
     fn relax(&mut self, cell: u16, cost: P) -> Result<()> {
         let tiles = self.tiles;
         let search = tiles.search;
-        let (friction, margin) = (&search.friction, search.margin);
+        let (friction, margin) = (&search.friction, search.frame.margin);
         let cell = usize::from(cell);
         let (x, y) = (cell % tiles.stride, cell / tiles.stride);
-        let place = self.origin + (y - margin) * search.stride + x - margin;
+        let place = self.origin + (y - margin) * search.frame.stride + x - margin;
         let own = friction[place];
         for jump in &tiles.jumps {
-            let at = |offset| friction[place.wrapping_add_signed(search.jump(offset))];
+            let at = |offset| friction[place.wrapping_add_signed(search.frame.jump(offset))];
             let to = friction[place.wrapping_add_signed(jump.global)];
             let reached = cost + jump.step.cost(own, to, at);
             let next = cell.wrapping_add_signed(jump.local);
-            if !(reached < self.costs[next] && reached <= search.max_cost) {
+            if !(reached < self.costs[next] && reached <= search.frame.max_cost) {
                 continue;
             }
             self.costs[next] = reached;
@@ -182,12 +182,15 @@ impl<P: Real> Front<'_, P> {
 
 impl<'a, P: Real> Tiles<'a, P> {
     fn new(search: &'a Search<P>, threads: usize) -> Result<Self> {
-        let (columns, rows) = (search.width.div_ceil(SIDE), search.height.div_ceil(SIDE));
-        let stride = SIDE + 2 * search.margin;
-        let jumps = search.steps.iter().map(|&step| Jump {
+        let (columns, rows) = (
+            search.frame.width.div_ceil(SIDE),
+            search.frame.height.div_ceil(SIDE),
+        );
+        let stride = SIDE + 2 * search.frame.margin;
+        let jumps = search.frame.steps.iter().map(|&step| Jump {
             step,
             local: step.offset.1 as isize * stride as isize + step.offset.0 as isize,
-            global: search.jump(step.offset),
+            global: search.frame.jump(step.offset),
         });
         let (mut tiles, mut inboxes) = (Vec::new(), Vec::new());
         crate::memory::reserve(&mut tiles, columns * rows, WHAT)?;
@@ -221,7 +224,7 @@ impl<'a, P: Real> Tiles<'a, P> {
 
     /// The place of a tile's cell in its costs.
     fn local(&self, x: usize, y: usize) -> usize {
-        (y + self.search.margin) * self.stride + x + self.search.margin
+        (y + self.search.frame.margin) * self.stride + x + self.search.frame.margin
     }
 
     /// Relaxes the tile's cells until all that are left cost more than `horizon`.
@@ -243,7 +246,7 @@ impl<'a, P: Real> Tiles<'a, P> {
         let (column, row) = (tile % self.columns, tile / self.columns);
         let mut front = Front {
             tiles: self,
-            origin: self.search.place(column * SIDE, row * SIDE),
+            origin: self.search.frame.place(column * SIDE, row * SIDE),
             horizon,
             least,
             scale: less(self.scale, P::from_f64(fit.min(f64::from(f32::MAX)))),
@@ -330,17 +333,19 @@ impl<'a, P: Real> Tiles<'a, P> {
     fn collect(self, search: &Search<P>) -> Result<Vec<P>> {
         let mut costs = filled_vec(P::INFINITY, search.friction.len(), "the costs")?;
         advise_large_pages(&mut costs);
-        let bands = costs[search.margin * search.stride..].par_chunks_mut(SIDE * search.stride);
+        let bands = costs[search.frame.margin * search.frame.stride..]
+            .par_chunks_mut(SIDE * search.frame.stride);
         bands.take(self.rows).enumerate().for_each(|(row, band)| {
             for column in 0..self.columns {
                 let tile = lock(&self.tiles[row * self.columns + column]);
                 if tile.costs.is_empty() {
                     continue;
                 }
-                let width = SIDE.min(search.width - column * SIDE);
-                let height = SIDE.min(search.height - row * SIDE);
+                let width = SIDE.min(search.frame.width - column * SIDE);
+                let height = SIDE.min(search.frame.height - row * SIDE);
                 for y in 0..height {
-                    let to = &mut band[y * search.stride + search.margin + column * SIDE..];
+                    let to =
+                        &mut band[y * search.frame.stride + search.frame.margin + column * SIDE..];
                     let from = &tile.costs[self.local(0, y)..];
                     to[..width].copy_from_slice(&from[..width]);
                 }
@@ -380,7 +385,7 @@ impl<P: Real> Phases<P> {
         };
         let search = tiles.search;
         for start in &search.starts {
-            let (x, y) = search.cell(start.place as usize);
+            let (x, y) = search.frame.cell(start.place as usize);
             let tile = y / SIDE * tiles.columns + x / SIDE;
             let cell = tiles.local(x % SIDE, y % SIDE) as u16;
             push(&mut lock(&tiles.inboxes[tile]), (cell, start.cost), WHAT)?;

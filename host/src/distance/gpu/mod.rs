@@ -1,30 +1,163 @@
-//! Costs by kernels: the search's arrays are copied to the device as they are, one launch finds all
-//! costs, and they are copied back.
+//! Costs by kernels: friction is rounded on the device, with a margin of barriers around it, one
+//! launch finds all costs, and another one takes the margin off.
 
-mod tiles;
+mod costs;
+mod search;
+mod surface;
 
-use super::real::Real;
-use super::search::Search;
-use crate::error::Result;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub use costs::{CostBuffer, DeviceCosts};
+pub(crate) use search::{DeviceReal, DeviceSearch};
+pub use surface::DeviceSurface;
+pub(crate) use surface::with_surface;
+pub(crate) use surface::{AnySurface, DeviceFriction};
+
+use super::search::Frame;
+use super::{CostDistanceOptions, Friction, Precision, Sources, StepCost};
+use crate::error::{Result, Unavailable};
 use crate::gpu::Gpu;
-use crate::progress::Progress;
 
-pub(crate) use tiles::{DeviceReal, DeviceSearch};
+/// Finds costs of travel on one GPU. Clones work on the same queue. [`DeviceSurface`] has an
+/// example.
+#[derive(Clone, Debug)]
+pub struct DeviceDistances<G: Gpu> {
+    gpu: G,
+    /// Working memory, kept from one raster to the next.
+    kept: Arc<Mutex<Kept<G>>>,
+}
 
-/// As [`costs`](super::cpu::costs), on a device. Takes 8 bytes of its memory per cell in f32, and
-/// 16 in f64.
-///
-/// # Errors
-/// `Error::Cuda`, [`Error::Emulator`](crate::Error::Emulator),
-/// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
-/// [`Error::Cancelled`](crate::Error::Cancelled).
-pub(crate) fn costs<P: Real + DeviceReal, G: Gpu>(
-    gpu: &G,
-    search: &Search<P>,
-    progress: &Progress<'_>,
-) -> Result<Vec<P>> {
-    progress.report(0, 1)?;
-    let mut search = DeviceSearch::upload(gpu, search)?;
-    search.find()?;
-    search.to_host()
+/// The searches in each precision, between two calls.
+#[derive(Debug)]
+struct Kept<G: Gpu> {
+    f32: Option<DeviceSearch<f32, G>>,
+    f64: Option<DeviceSearch<f64, G>>,
+}
+
+impl<G: Gpu> Kept<G> {
+    const NONE: Self = Self {
+        f32: None,
+        f64: None,
+    };
+
+    fn bytes(&self) -> u64 {
+        self.f32.as_ref().map_or(0, DeviceSearch::bytes)
+            + self.f64.as_ref().map_or(0, DeviceSearch::bytes)
+    }
+}
+
+#[cfg(feature = "cuda")]
+impl DeviceDistances<crate::cuda::Queue> {
+    /// Compiles the kernels for `device` and makes a stream.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`](crate::Error::Cuda).
+    pub fn new(device: &crate::cuda::Device) -> Result<Self> {
+        Ok(Self::on(crate::cuda::Queue::open(device)?))
+    }
+}
+
+impl<G: Gpu> DeviceDistances<G> {
+    /// Finds costs on `gpu`.
+    pub fn on(gpu: G) -> Self {
+        Self {
+            gpu,
+            kept: Arc::new(Mutex::new(Kept::NONE)),
+        }
+    }
+
+    /// The queue that it works on, with the kernels.
+    pub fn gpu(&self) -> &G {
+        &self.gpu
+    }
+
+    /// The bytes of the GPU's memory that it and its clones keep for their next raster of the same
+    /// size: 8 per cell in f32, 16 in f64.
+    pub fn working_memory(&self) -> u64 {
+        self.kept().bytes()
+    }
+
+    /// Gives the [working memory](Self::working_memory) back, and says how many bytes that was.
+    pub fn release_working_memory(&self) -> u64 {
+        std::mem::replace(&mut *self.kept(), Kept::NONE).bytes()
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept<G>> {
+        // After a panic, there are whole searches or none.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The least cost of travel from any of the sources to each cell of a surface, as
+    /// [`Engine::cost_distance`](crate::Engine::cost_distance) finds it. Waits for the checks of
+    /// friction and sources, and unless there is a `max_cost`, for that of overflow.
+    ///
+    /// Besides the surface and the result, it takes 8 bytes of memory per cell in f32 and 16 in
+    /// f64, which it [keeps](Self::working_memory).
+    ///
+    /// # Errors
+    /// Those of [`Engine::cost_distance`](crate::Engine::cost_distance);
+    /// [`Error::Unavailable`](crate::Error::Unavailable) also for allocation and directions, which
+    /// are found on the processor; `Error::Cuda`, [`Error::Emulator`](crate::Error::Emulator).
+    pub fn cost_distance<T: Friction>(
+        &self,
+        surface: &DeviceSurface<G, T>,
+        sources: &Sources,
+        options: &CostDistanceOptions,
+    ) -> Result<DeviceCosts<G>> {
+        let on_processor = [
+            (options.allocation, "allocations of resident surfaces"),
+            (options.direction, "directions of resident surfaces"),
+            (
+                options.step_cost == StepCost::Entered,
+                "cost distances with the step cost `entered`",
+            ),
+        ];
+        if let Some((_, job)) = on_processor.into_iter().find(|&(asked, _)| asked) {
+            return Err(Unavailable::Job {
+                job,
+                backend: G::BACKEND,
+            }
+            .into());
+        }
+        let costs = match options.precision {
+            Precision::F32 => {
+                let kept = self.kept().f32.take();
+                let (search, costs) = self.find(kept, surface, sources, options)?;
+                self.kept().f32 = Some(search);
+                CostBuffer::F32(costs)
+            }
+            Precision::F64 => {
+                let kept = self.kept().f64.take();
+                let (search, costs) = self.find(kept, surface, sources, options)?;
+                self.kept().f64 = Some(search);
+                CostBuffer::F64(costs)
+            }
+        };
+        Ok(DeviceCosts {
+            width: surface.width(),
+            height: surface.height(),
+            costs,
+        })
+    }
+
+    /// Does a search, in the memory of the last one if that is of the same size.
+    fn find<P: DeviceReal, T: Friction>(
+        &self,
+        kept: Option<DeviceSearch<P, G>>,
+        surface: &DeviceSurface<G, T>,
+        sources: &Sources,
+        options: &CostDistanceOptions,
+    ) -> Result<(DeviceSearch<P, G>, G::Buffer<P>)> {
+        let (width, height) = (surface.width() as usize, surface.height() as usize);
+        let frame = Frame::new(width, height, options)?;
+        sources.check()?;
+        let mut search = match kept.filter(|search| search.fits(&frame)) {
+            Some(search) => search,
+            None => DeviceSearch::new(&self.gpu, &frame)?,
+        };
+        search.prepare(surface, sources, &frame, options)?;
+        search.find()?;
+        let costs = search.finish()?;
+        Ok((search, costs))
+    }
 }

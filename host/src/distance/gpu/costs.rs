@@ -1,0 +1,66 @@
+//! Costs in a GPU's memory.
+
+use crate::distance::{Costs, Precision};
+use crate::error::Result;
+use crate::gpu::{Gpu, GpuBuffer};
+
+/// The least cost of travel to each cell, in a GPU's memory: what
+/// [`DeviceDistances::cost_distance`](crate::DeviceDistances::cost_distance) finds.
+#[derive(Debug)]
+pub struct DeviceCosts<G: Gpu> {
+    pub(super) width: u32,
+    pub(super) height: u32,
+    pub(super) costs: CostBuffer<G>,
+}
+
+/// Costs of one precision, row by row; NaN where nothing reaches.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CostBuffer<G: Gpu> {
+    /// Computed in f32.
+    F32(G::Buffer<f32>),
+    /// Computed in f64.
+    F64(G::Buffer<f64>),
+}
+
+impl<G: Gpu> DeviceCosts<G> {
+    /// Width in cells.
+    pub fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// Height in cells.
+    pub fn height(&self) -> u32 {
+        self.height
+    }
+
+    /// The precision in which they were computed.
+    pub fn precision(&self) -> Precision {
+        match self.costs {
+            CostBuffer::F32(_) => Precision::F32,
+            CostBuffer::F64(_) => Precision::F64,
+        }
+    }
+
+    /// The costs.
+    pub fn costs(&self) -> &CostBuffer<G> {
+        &self.costs
+    }
+
+    /// The costs' memory.
+    pub fn into_costs(self) -> CostBuffer<G> {
+        self.costs
+    }
+
+    /// Copies the costs to the host. Waits for them.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), `Error::Cuda`,
+    /// [`Error::Emulator`](crate::Error::Emulator).
+    pub fn to_host(&self) -> Result<Costs> {
+        Ok(match &self.costs {
+            CostBuffer::F32(costs) => Costs::F32(costs.to_vec()?),
+            CostBuffer::F64(costs) => Costs::F64(costs.to_vec()?),
+        })
+    }
+}
