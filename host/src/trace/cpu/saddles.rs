@@ -19,14 +19,16 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use rayon::prelude::*;
 use trazar_kernels::primitives::bits::{count_through, starts};
 use trazar_kernels::primitives::union_find::{Parents, find_and_shorten, union};
+use trazar_kernels::trace::node_bits::BesideBits;
 
 use super::forest::{Forest, OwnForest, singletons};
 use super::pixels::Pixels;
 use super::plane::Plane;
 use super::sides::Joined;
+use super::walk::Rim;
 use crate::error::{Error, Result};
 use crate::image::WORD_BITS;
-use crate::memory::{reserve, zeroed_vec};
+use crate::memory::{reserve, reserve_in_map, zeroed_vec};
 use crate::trace::Band;
 
 /// One bit per saddle, at the pixel to its lower right.
@@ -48,16 +50,27 @@ pub(in crate::trace) enum Diagonal {
     Rising = 1,
 }
 
-/// A band's open saddles and 4-connected components, as needed to join it to other parts.
-#[derive(Debug, Default)]
-pub(in crate::trace) struct OpenSaddles {
-    /// In raster order of their corners.
+/// A band's open saddles and 4-connected components, as needed to join it to other parts. `V` is
+/// what regions differ in: their values, or nothing where there is one.
+#[derive(Debug)]
+pub(in crate::trace) struct OpenSaddles<V = ()> {
+    /// In raster order of their corners; of two at a corner, the falling one first.
     pub(in crate::trace) saddles: Vec<OpenSaddle>,
-    /// The runs that touch foreground in the row above the band, and those that touch foreground in
+    /// The runs that touch pixels of their region in the row above the band, and those that do in
     /// the row below it, from left to right.
-    pub(in crate::trace) runs: [Vec<RimRun>; 2],
+    pub(in crate::trace) runs: [Vec<RimRun<V>>; 2],
     /// The number of components that have such runs.
     pub(in crate::trace) components: u32,
+}
+
+impl<V> Default for OpenSaddles<V> {
+    fn default() -> Self {
+        Self {
+            saddles: Vec::new(),
+            runs: [Vec::new(), Vec::new()],
+            components: 0,
+        }
+    }
 }
 
 /// A saddle that is not yet known to be joined or not.
@@ -76,12 +89,14 @@ pub(in crate::trace) struct OpenSaddle {
 /// Sentinel: the component does not continue beyond the part.
 pub(in crate::trace) const ENDED: u32 = u32::MAX;
 
-/// A run of foreground in the first or last row of a part.
+/// A run in the first or last row of a part.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::trace) struct RimRun {
+pub(in crate::trace) struct RimRun<V = ()> {
     /// Its first column, and the one after its last.
     pub(in crate::trace) columns: [u32; 2],
     pub(in crate::trace) component: u32,
+    /// Its region's. Runs above each other with the same value are of one region.
+    pub(in crate::trace) value: V,
 }
 
 /// The fewest pixels that are worth a task.
@@ -104,6 +119,28 @@ pub(in crate::trace) trait RunRows: Copy + Sync {
     /// Visits the words of row `y` and the row above it, from left to right, except words in which
     /// no run begins or ends. `first_runs` are the numbers of runs before the two rows.
     fn for_each_overlap(&self, y: u32, first_runs: [u32; 2], visit: impl FnMut(usize, &Overlap));
+}
+
+/// A band's rows of runs, and the rows beside it.
+pub(in crate::trace) trait BandRows: RunRows {
+    /// What regions differ in.
+    type Value: Copy;
+
+    /// Whether there is a row above the band, and one below.
+    fn rims(&self) -> [bool; 2];
+
+    /// Visits the runs of the row at a rim, from left to right: their columns, whether they touch
+    /// pixels of their region in the row beyond, and their value.
+    fn for_each_rim_run(&self, rim: Rim, visit: impl FnMut([u32; 2], bool, Self::Value));
+
+    /// As [`for_each_overlap`](RunRows::for_each_overlap), for the two rows at a rim, one of them
+    /// beyond the band.
+    fn for_each_rim_overlap(
+        &self,
+        rim: Rim,
+        first_runs: [u32; 2],
+        visit: impl FnMut(usize, &Overlap),
+    );
 }
 
 /// Two words of runs, one above the other.
@@ -218,6 +255,55 @@ impl RunRows for Band<'_> {
     }
 }
 
+impl<'a> Band<'a> {
+    /// The rows at a rim, the upper one first; `None` for the image's frame.
+    pub(in crate::trace) fn rim_rows(&self, rim: Rim) -> Option<[&'a [u64]; 2]> {
+        let last = Band::height(self) - 1;
+        match rim {
+            Rim::Above => self.row_above(0).map(|row| [row, self.row(0)]),
+            Rim::Below => self.row_below(last).map(|row| [self.row(last), row]),
+        }
+    }
+}
+
+impl BandRows for Band<'_> {
+    type Value = ();
+
+    fn rims(&self) -> [bool; 2] {
+        [Rim::Above, Rim::Below].map(|rim| self.rim_rows(rim).is_some())
+    }
+
+    fn for_each_rim_run(&self, rim: Rim, mut visit: impl FnMut([u32; 2], bool, ())) {
+        let Some(rows) = self.rim_rows(rim) else {
+            return;
+        };
+        let (row, beyond) = match rim {
+            Rim::Above => (rows[1], rows[0]),
+            Rim::Below => (rows[0], rows[1]),
+        };
+        let ends_of = |i: usize| {
+            let left = if i == 0 { 0 } else { row[i - 1] };
+            let right = row.get(i + 1).copied().unwrap_or(0);
+            let pixels = BesideBits::new(left, row[i], right);
+            [pixels.here & !pixels.west, pixels.here & !pixels.east]
+        };
+        for_each_run((0..row.len()).map(ends_of), |columns| {
+            visit(columns, any_within(|i| beyond[i], columns), ());
+        });
+    }
+
+    fn for_each_rim_overlap(
+        &self,
+        rim: Rim,
+        first_runs: [u32; 2],
+        visit: impl FnMut(usize, &Overlap),
+    ) {
+        if let Some(rows) = self.rim_rows(rim) {
+            Overlap::for_each(rows, first_runs, visit);
+        }
+    }
+}
+
 impl Saddles {
     /// Finds the joined saddles of an image.
     pub(in crate::trace) fn of<R: RunRows>(rows: R) -> Result<Self> {
@@ -227,7 +313,7 @@ impl Saddles {
     }
 
     /// Finds the saddles of a band that are joined, and those that are open.
-    pub(in crate::trace) fn of_band(band: Band<'_>) -> Result<(Self, OpenSaddles)> {
+    pub(in crate::trace) fn of_band<R: BandRows>(band: R) -> Result<(Self, OpenSaddles<R::Value>)> {
         let mut components = Components::of(band)?;
         components.find_those_that_go_on()?;
         let (joined, open, saddles) = components.saddles_of_band()?;
@@ -259,10 +345,11 @@ impl Saddles {
         self.joined.get(at).copied().unwrap_or(!0)
     }
 
-    /// The open saddles at the pixels of a word.
+    /// The open saddles on a diagonal at the pixels of a word.
     #[inline]
-    pub(in crate::trace) fn open(&self, word: usize) -> u64 {
-        self.open.get(word).copied().unwrap_or(0)
+    pub(in crate::trace) fn open<P: Pixels>(&self, word: usize, diagonal: Diagonal) -> u64 {
+        let at = word * P::DIAGONALS + diagonal as usize % P::DIAGONALS;
+        self.open.get(at).copied().unwrap_or(0)
     }
 }
 
@@ -388,16 +475,16 @@ impl<R: RunRows> Components<R> {
     }
 }
 
-impl<'a> Components<Band<'a>> {
-    /// Marks the components that have foreground beyond the band.
+impl<R: BandRows> Components<R> {
+    /// Marks the components that have pixels beyond the band.
     fn find_those_that_go_on(&mut self) -> Result<()> {
-        if !self.rows.is_part() {
+        if self.rows.rims() == [false; 2] {
             return Ok(());
         }
         let words = self.parents.len().div_ceil(WORD_BITS);
         self.goes_on = zeroed_vec(words, "the runs of rows")?;
-        for (y, beyond) in self.rims().into_iter().flatten() {
-            self.for_each_rim_run(y, beyond, |_, root| {
+        for rim in [Rim::Above, Rim::Below] {
+            self.for_each_run_that_goes_on(rim, |_, root, _| {
                 let (word, bit) = (root as usize / WORD_BITS, root as usize % WORD_BITS);
                 self.goes_on[word].fetch_or(1 << bit, Relaxed);
             });
@@ -405,23 +492,21 @@ impl<'a> Components<Band<'a>> {
         Ok(())
     }
 
-    /// The first and the last row, each with the row beyond it, if there is one.
-    fn rims(&self) -> [Option<(u32, &'a [u64])>; 2] {
-        let last = self.rows.height() - 1;
-        [
-            self.rows.row_above(0).map(|row| (0, row)),
-            self.rows.row_below(last).map(|row| (last, row)),
-        ]
+    /// The row at a rim.
+    fn rim_row(&self, rim: Rim) -> u32 {
+        match rim {
+            Rim::Above => 0,
+            Rim::Below => self.rows.height() - 1,
+        }
     }
 
-    /// Visits the runs of row `y` that touch foreground of the row `beyond`, with their columns and
-    /// roots.
-    fn for_each_rim_run(&self, y: u32, beyond: &[u64], mut visit: impl FnMut([u32; 2], u32)) {
-        let row = self.rows.row(y);
-        let mut run = self.first_runs[y as usize];
-        for_each_run(row, |columns| {
-            if any_within(beyond, columns) {
-                visit(columns, find_and_shorten(Forest(&self.parents), run));
+    /// Visits the runs at a rim that touch pixels of their region beyond: their columns, roots and
+    /// values.
+    fn for_each_run_that_goes_on(&self, rim: Rim, mut visit: impl FnMut([u32; 2], u32, R::Value)) {
+        let mut run = self.first_runs[self.rim_row(rim) as usize];
+        self.rows.for_each_rim_run(rim, |columns, goes_on, value| {
+            if goes_on {
+                visit(columns, find_and_shorten(Forest(&self.parents), run), value);
             }
             run += 1;
         });
@@ -429,22 +514,16 @@ impl<'a> Components<Band<'a>> {
 
     /// The planes of joined and of open saddles, and the open ones with the roots of components.
     fn saddles_of_band(&self) -> Result<(Vec<u64>, Vec<u64>, Vec<OpenSaddle>)> {
+        let diagonals = R::Pixels::DIAGONALS;
         let row_words = self.rows.width() as usize / WORD_BITS + 1;
-        let is_part = self.rows.is_part();
+        let is_part = self.rows.rims() != [false; 2];
         let (joined, found) = self.saddles(usize::from(is_part))?;
         let mut open: Vec<u64> = Vec::new();
         if is_part {
             open = zeroed_vec(joined.len(), "the plane of saddles")?;
         }
-        let [above, below] = self.rims();
-        let mut saddles = match above {
-            Some((y, beyond)) => self.rim_saddles(0, [beyond, self.rows.row(y)])?,
-            None => Vec::new(),
-        };
-        let at_lower_rim = match below {
-            Some((y, beyond)) => self.rim_saddles(y + 1, [self.rows.row(y), beyond])?,
-            None => Vec::new(),
-        };
+        let mut saddles = self.rim_saddles(Rim::Above)?;
+        let at_lower_rim = self.rim_saddles(Rim::Below)?;
         reserve(
             &mut saddles,
             found.len() + at_lower_rim.len(),
@@ -453,44 +532,61 @@ impl<'a> Components<Band<'a>> {
         saddles.extend(found.into_iter().chain(at_lower_rim));
         for saddle in &saddles {
             let (word, bit) = (saddle.x as usize / WORD_BITS, saddle.x as usize % WORD_BITS);
-            open[saddle.y as usize * row_words + word] |= 1 << bit;
+            let word = (saddle.y as usize * row_words + word) * diagonals;
+            let diagonal = usize::from(!saddle.falling) % diagonals;
+            open[word + diagonal] |= 1 << bit;
         }
         Ok((joined, open, saddles))
     }
 
-    /// The saddles between two rows, one of them beyond the band.
-    fn rim_saddles(&self, y: u32, rows: [&[u64]; 2]) -> Result<Vec<OpenSaddle>> {
+    /// The saddles between the two rows at a rim.
+    fn rim_saddles(&self, rim: Rim) -> Result<Vec<OpenSaddle>> {
         // The row that is in the band, and the number of runs before it.
-        let inside = usize::from(y == 0);
+        let (inside, y) = match rim {
+            Rim::Above => (1, 0),
+            Rim::Below => (0, self.rows.height()),
+        };
         let mut first_runs = [0; 2];
-        first_runs[inside] = self.first_runs[y.saturating_sub(1) as usize];
+        first_runs[inside] = self.first_runs[self.rim_row(rim) as usize];
         let mut found = FoundSaddles::default();
-        Overlap::for_each(rows, first_runs, |i, overlap| {
-            overlap.for_each_saddle::<Plane>(|bit, diagonal, runs| {
-                let root = find_and_shorten(Forest(&self.parents), runs[inside]);
-                let mut components = [ENDED; 2];
-                if self.goes_on(root) {
-                    components[inside] = root;
-                }
-                let corner = [i as u32 * WORD_BITS as u32 + bit, y];
-                found.push(corner, diagonal, components);
+        self.rows
+            .for_each_rim_overlap(rim, first_runs, |i, overlap| {
+                overlap.for_each_saddle::<R::Pixels>(|bit, diagonal, runs| {
+                    let root = find_and_shorten(Forest(&self.parents), runs[inside]);
+                    let mut components = [ENDED; 2];
+                    if self.goes_on(root) {
+                        components[inside] = root;
+                    }
+                    let corner = [i as u32 * WORD_BITS as u32 + bit, y];
+                    found.push(corner, diagonal, components);
+                });
             });
-        });
         found.saddles()
     }
 
     /// Names the components that continue beyond the band.
-    fn name(&self, mut saddles: Vec<OpenSaddle>) -> Result<OpenSaddles> {
+    fn name(&self, mut saddles: Vec<OpenSaddle>) -> Result<OpenSaddles<R::Value>> {
+        const RUNS: &str = "the runs at rims";
         let mut names: HashMap<u32, u32> = HashMap::new();
         let mut runs = [Vec::new(), Vec::new()];
-        for (rim, runs) in self.rims().into_iter().zip(&mut runs) {
-            let Some((y, beyond)) = rim else { continue };
-            self.for_each_rim_run(y, beyond, |columns, root| {
+        let mut named = Ok(());
+        for (rim, runs) in [Rim::Above, Rim::Below].into_iter().zip(&mut runs) {
+            self.for_each_run_that_goes_on(rim, |columns, root, value| {
                 let next = names.len() as u32;
+                let room = reserve_in_map(&mut names, RUNS).and(reserve(runs, 1, RUNS));
+                if let Err(error) = room {
+                    named = Err(error);
+                    return;
+                }
                 let component = *names.entry(root).or_insert(next);
-                runs.push(RimRun { columns, component });
+                runs.push(RimRun {
+                    columns,
+                    component,
+                    value,
+                });
             });
         }
+        named?;
         for saddle in &mut saddles {
             for component in &mut saddle.components {
                 *component = names.get(component).copied().unwrap_or(ENDED);
@@ -531,41 +627,35 @@ impl FoundSaddles {
     }
 }
 
-/// Visits the runs of a row: the first column of each, and the one after its last.
-fn for_each_run(row: &[u64], mut visit: impl FnMut([u32; 2])) {
-    let bits = |i: usize| (i * WORD_BITS) as u32;
-    let mut begin = None;
-    for (i, &word) in row.iter().enumerate() {
-        let mut at = 0;
-        while at < WORD_BITS as u32 {
-            let rest = word >> at;
-            match begin {
-                None if rest == 0 => break,
-                None => {
-                    at += rest.trailing_zeros();
-                    begin = Some(bits(i) + at);
-                }
-                Some(first) => {
-                    let ones = rest.trailing_ones();
-                    at += ones;
-                    if at < WORD_BITS as u32 {
-                        visit([first, bits(i) + at]);
-                        begin = None;
-                    }
-                }
+/// Visits the runs of a row, given by the first pixels and the last pixels of runs in each word: the
+/// first column of each, and the one after its last.
+pub(in crate::trace) fn for_each_run(
+    words: impl Iterator<Item = [u64; 2]>,
+    mut visit: impl FnMut([u32; 2]),
+) {
+    let mut begin = 0;
+    for (i, [mut starts, mut ends]) in words.enumerate() {
+        let column = |bits: u64| i as u32 * WORD_BITS as u32 + bits.trailing_zeros();
+        while ends != 0 {
+            // The run that ends next may have begun in a word before.
+            if starts.trailing_zeros() <= ends.trailing_zeros() {
+                begin = column(starts);
+                starts &= starts - 1;
             }
+            visit([begin, column(ends) + 1]);
+            ends &= ends - 1;
         }
-    }
-    if let Some(first) = begin {
-        visit([first, bits(row.len())]);
+        if starts != 0 {
+            begin = column(starts);
+        }
     }
 }
 
-/// Whether a row has foreground in some columns.
-fn any_within(row: &[u64], [begin, end]: [u32; 2]) -> bool {
+/// Whether a row of bits, given by its words, has ones in some columns.
+pub(in crate::trace) fn any_within(row: impl Fn(usize) -> u64, [begin, end]: [u32; 2]) -> bool {
     let (first, last) = (begin as usize / WORD_BITS, (end as usize - 1) / WORD_BITS);
     (first..=last).any(|i| {
-        let mut word = row[i];
+        let mut word = row(i);
         if i == first {
             word &= !0 << (begin as usize % WORD_BITS);
         }
