@@ -38,7 +38,7 @@ macro_rules! numbers {
         }
     )*};
 }
-numbers!(u8, u16, u32, u64, u128, i16, i32, i64, f32, f64);
+numbers!(u8, u16, u32, u64, u128, i16, i32, i64, i128, f32, f64);
 
 /// Nothing, for lists of elements that have a value or none.
 impl Number for () {

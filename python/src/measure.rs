@@ -1,13 +1,16 @@
 //! Measures of label images in this machine's memory.
 
+use std::ops::Range;
+
 use numpy::{Element, IntoPyArray, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use trazar::Engine;
-use trazar::measure::{Column, Label, MeasureOptions, Measures, Property, Values};
+use trazar::measure::{self, Column, Label, MeasureOptions, Measures, Property, Values};
 
 use crate::errors;
 use crate::image::{in_place, numpys};
+use crate::parts::{Reduced, detached, reduced};
 use crate::view::View;
 use crate::work;
 
@@ -86,6 +89,17 @@ fn run_labels<L: Label + Element>(
     with_each! { U8 U16 U32 I16 I32 I64 F32 F64 }
 }
 
+/// The options of these names.
+fn options(properties: &[String], spacing: (f64, f64)) -> PyResult<MeasureOptions> {
+    let properties: Vec<Property> = properties
+        .iter()
+        .map(|name| name.parse().map_err(errors::from_library))
+        .collect::<PyResult<_>>()?;
+    Ok(MeasureOptions::default()
+        .properties(properties)
+        .spacing([spacing.0, spacing.1]))
+}
+
 /// The columns of these properties of labels: pairs of a name, such as `bbox-0`, and an array.
 #[pyfunction]
 pub(crate) fn measure<'py>(
@@ -95,13 +109,7 @@ pub(crate) fn measure<'py>(
     spacing: (f64, f64),
 ) -> PyResult<Bound<'py, PyList>> {
     let py = labels.py();
-    let properties: Vec<Property> = properties
-        .iter()
-        .map(|name| name.parse().map_err(errors::from_library))
-        .collect::<PyResult<_>>()?;
-    let options = MeasureOptions::default()
-        .properties(properties)
-        .spacing([spacing.0, spacing.1]);
+    let options = options(&properties, spacing)?;
     let labels = in_place(numpys(labels)?)?;
     let pixels = labels.len() as u64;
     let labels = Labels::of(&labels)?;
@@ -113,6 +121,11 @@ pub(crate) fn measure<'py>(
         let intensities = intensities.as_ref();
         with_labels!(&labels, labels => run_labels(engine, labels, intensities, &options))
     })?;
+    columns(py, measures)
+}
+
+/// The columns of a table: pairs of a name and an array.
+fn columns(py: Python<'_>, measures: Measures) -> PyResult<Bound<'_, PyList>> {
     let columns = measures.into_columns().into_iter().map(|column| {
         let (name, values) = Column::into_parts(column);
         let values = match values {
@@ -124,4 +137,96 @@ pub(crate) fn measure<'py>(
     });
     let columns: Vec<_> = columns.collect::<PyResult<_>>()?;
     PyList::new(py, columns)
+}
+
+/// The sums of the labels in some rows of an image.
+#[pyclass(frozen, module = "trazar._trazar")]
+pub(crate) struct MeasurePart {
+    part: measure::MeasurePart,
+}
+
+/// The part of a band: of the rows `rows` of arrays that also have the rows beside it.
+#[pyfunction]
+pub(crate) fn measure_part(
+    py: Python<'_>,
+    labels: &Bound<'_, PyAny>,
+    intensities: Option<&Bound<'_, PyAny>>,
+    rows: (u32, u32),
+    first_row: u32,
+    properties: Vec<String>,
+    spacing: (f64, f64),
+) -> PyResult<MeasurePart> {
+    let options = options(&properties, spacing)?;
+    let labels = Labels::of(&in_place(numpys(labels)?)?)?;
+    let intensities = match intensities {
+        Some(array) => Some(Intensities::of(&in_place(numpys(array)?)?)?),
+        None => None,
+    };
+    let (own, intensities) = (rows.0..rows.1, intensities.as_ref());
+    let part = detached(py, || {
+        with_labels!(&labels, labels => {
+            part_of(labels, intensities, own, first_row, &options)
+        })
+    })?;
+    Ok(MeasurePart { part })
+}
+
+fn part_of<L: Label + Element>(
+    labels: &View<L>,
+    intensities: Option<&Intensities>,
+    own: Range<u32>,
+    first_row: u32,
+    options: &MeasureOptions,
+) -> trazar::Result<measure::MeasurePart> {
+    let labels = labels.view();
+    macro_rules! with_each {
+        ($($variant:ident)*) => {
+            match intensities {
+                None => measure::MeasurePart::of(labels, own, first_row, options),
+                $(Some(Intensities::$variant(view)) => {
+                    let view = view.view();
+                    measure::MeasurePart::of_intensities(labels, view, own, first_row, options)
+                })*
+            }
+        };
+    }
+    with_each! { U8 U16 U32 I16 I32 I64 F32 F64 }
+}
+
+#[pymethods]
+impl MeasurePart {
+    #[getter]
+    fn rows(&self) -> (u32, u32) {
+        let rows = self.part.rows();
+        (rows.start, rows.end)
+    }
+
+    fn __len__(&self) -> usize {
+        self.part.len()
+    }
+
+    /// This part and the one below it as one.
+    fn join(&self, py: Python<'_>, lower: &Self) -> PyResult<Self> {
+        let part = detached(py, || {
+            measure::MeasurePart::join(self.part.try_clone()?, lower.part.try_clone()?)
+        })?;
+        Ok(Self { part })
+    }
+
+    /// The columns of the labels, as [`measure`] has them.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        columns(py, detached(py, || self.part.try_clone()?.finish())?)
+    }
+
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
+        let part = detached(py, || measure::MeasurePart::from_bytes(bytes))?;
+        Ok(Self { part })
+    }
+
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let part = &this.get().part;
+        let bytes = detached(this.py(), || part.to_bytes())?;
+        reduced(this.get_type(), &bytes)
+    }
 }

@@ -110,12 +110,7 @@ def measure(
     """
     import numpy as np
 
-    if isinstance(properties, str):
-        raise InputError(
-            f"properties={properties!r}: it is a sequence of names, such as ({properties!r},)"
-        )
-    asked = [str(name) for name in properties]
-    names = [_OLD_NAMES.get(name, name) for name in asked]
+    asked, names = _names(properties)
     distances = _spacing(spacing)
     labels = _labels(label_image)
     channels, is_multichannel = _channels(intensity_image, labels.shape)
@@ -127,6 +122,26 @@ def measure(
     for channel in channels:
         wanted = names if not tables else [name for name in names if _is_of_intensities(name)]
         tables.append(_table(labels, channel, wanted, distances))
+    return _assembled(asked, names, tables, is_multichannel, separator)
+
+
+_Table = dict[str, list[tuple[tuple[int, ...], Any]]]
+
+
+def _names(properties: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the properties as they were asked for, and by their new names."""
+    if isinstance(properties, str):
+        raise InputError(
+            f"properties={properties!r}: it is a sequence of names, such as ({properties!r},)"
+        )
+    asked = [str(name) for name in properties]
+    return asked, [_OLD_NAMES.get(name, name) for name in asked]
+
+
+def _assembled(
+    asked: list[str], names: list[str], tables: list[_Table], is_multichannel: bool, separator: str
+) -> dict[str, Any]:
+    """Return the columns that were asked for, from a table per channel."""
     columns = {}
     for given, name in zip(asked, names, strict=True):
         each = tables if is_multichannel and _is_of_intensities(name) else tables[:1]
@@ -138,13 +153,14 @@ def measure(
     return columns
 
 
-_Table = dict[str, list[tuple[tuple[int, ...], Any]]]
-
-
 def _table(labels: Any, intensities: Any, names: list[str], spacing: tuple[float, float]) -> _Table:
     """Return each property's columns with their indices."""
+    return _tabulated(_trazar.measure(labels, intensities, names, spacing))
+
+
+def _tabulated(columns: list[tuple[str, Any]]) -> _Table:
     table: _Table = {}
-    for column, values in _trazar.measure(labels, intensities, names, spacing):
+    for column, values in columns:
         name, *indices = column.split("-")
         table.setdefault(name, []).append((tuple(map(int, indices)), values))
     return table
