@@ -6,7 +6,7 @@ use numpy::{Element, IntoPyArray, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use trazar::Engine;
-use trazar::measure::{self, Column, Label, MeasureOptions, Measures, Property, Values};
+use trazar::measure::{self as library, Column, Label, MeasureOptions, Measures, Property, Values};
 
 use crate::errors;
 use crate::image::{in_place, numpys};
@@ -142,7 +142,7 @@ fn columns(py: Python<'_>, measures: Measures) -> PyResult<Bound<'_, PyList>> {
 /// The sums of the labels in some rows of an image.
 #[pyclass(frozen, module = "trazar._trazar")]
 pub(crate) struct MeasurePart {
-    part: measure::MeasurePart,
+    part: library::MeasurePart,
 }
 
 /// The part of a band: of the rows `rows` of arrays that also have the rows beside it.
@@ -162,8 +162,9 @@ pub(crate) fn measure_part(
         Some(array) => Some(Intensities::of(&in_place(numpys(array)?)?)?),
         None => None,
     };
-    let (own, intensities) = (rows.0..rows.1, intensities.as_ref());
-    let part = detached(py, || {
+    let own = rows.0..rows.1;
+    let part = detached(py, move || {
+        let intensities = intensities.as_ref();
         with_labels!(&labels, labels => {
             part_of(labels, intensities, own, first_row, &options)
         })
@@ -177,15 +178,15 @@ fn part_of<L: Label + Element>(
     own: Range<u32>,
     first_row: u32,
     options: &MeasureOptions,
-) -> trazar::Result<measure::MeasurePart> {
+) -> trazar::Result<library::MeasurePart> {
     let labels = labels.view();
     macro_rules! with_each {
         ($($variant:ident)*) => {
             match intensities {
-                None => measure::MeasurePart::of(labels, own, first_row, options),
+                None => library::MeasurePart::of(labels, own, first_row, options),
                 $(Some(Intensities::$variant(view)) => {
                     let view = view.view();
-                    measure::MeasurePart::of_intensities(labels, view, own, first_row, options)
+                    library::MeasurePart::of_intensities(labels, view, own, first_row, options)
                 })*
             }
         };
@@ -208,7 +209,7 @@ impl MeasurePart {
     /// This part and the one below it as one.
     fn join(&self, py: Python<'_>, lower: &Self) -> PyResult<Self> {
         let part = detached(py, || {
-            measure::MeasurePart::join(self.part.try_clone()?, lower.part.try_clone()?)
+            library::MeasurePart::join(self.part.try_clone()?, lower.part.try_clone()?)
         })?;
         Ok(Self { part })
     }
@@ -220,7 +221,7 @@ impl MeasurePart {
 
     #[staticmethod]
     fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
-        let part = detached(py, || measure::MeasurePart::from_bytes(bytes))?;
+        let part = detached(py, || library::MeasurePart::from_bytes(bytes))?;
         Ok(Self { part })
     }
 

@@ -125,7 +125,7 @@ pub(crate) fn trace_region_part(
         let (above, below) = (beside(above)?, beside(below)?);
         let counted = Counted::new(background, mask)?;
         let view = View::new(array.to_dyn())?;
-        let part = detached(array.py(), || {
+        let part = detached(array.py(), move || {
             let image = |(view, counted): &'_ (View<T>, Counted<T>)| counted.image(view.view());
             let own = counted.image(view.view())?;
             let above = above.as_ref().map(image).transpose()?;
