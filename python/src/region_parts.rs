@@ -7,7 +7,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use trazar::trace::{self, ValueBand};
-use trazar::{PixelValue, RegionOptions};
+use trazar::{PixelValue, RegionOptions, ValueImage};
 
 use crate::arrays::python_bytes;
 use crate::contours::HostContours;
@@ -26,7 +26,7 @@ macro_rules! parts_of_types {
 
         $(
             impl Part for $type {
-                fn any(part: trace::RegionPart<Self>) -> AnyPart {
+                fn wrap(part: trace::RegionPart<Self>) -> AnyPart {
                     AnyPart::$variant(part)
                 }
             }
@@ -81,7 +81,7 @@ parts_of_types! {
 
 /// A type of values with parts.
 trait Part: PixelValue + Element {
-    fn any(part: trace::RegionPart<Self>) -> AnyPart;
+    fn wrap(part: trace::RegionPart<Self>) -> AnyPart;
 }
 
 /// The rings of regions in some rows of an array, complete or not.
@@ -126,10 +126,9 @@ pub(crate) fn trace_region_part(
         let counted = Counted::new(background, mask)?;
         let view = View::new(array.to_dyn())?;
         let part = detached(array.py(), move || {
-            let image = |(view, counted): &'_ (View<T>, Counted<T>)| counted.image(view.view());
             let own = counted.image(view.view())?;
-            let above = above.as_ref().map(image).transpose()?;
-            let below = below.as_ref().map(image).transpose()?;
+            let above = above.as_ref().map(image_of).transpose()?;
+            let below = below.as_ref().map(image_of).transpose()?;
             let mut band = ValueBand::new(&own, first_row);
             if let Some(above) = &above {
                 band = band.with_above(above);
@@ -139,7 +138,9 @@ pub(crate) fn trace_region_part(
             }
             trace::RegionPart::trace(band, &options)
         })?;
-        Ok(RegionPart { part: T::any(part) })
+        Ok(RegionPart {
+            part: T::wrap(part),
+        })
     }
     let _ = py;
     let options = RegionOptions::default().connectivity(neighbours(connectivity));
@@ -149,6 +150,13 @@ pub(crate) fn trace_region_part(
         &array,
         of(mask.as_ref(), first_row, beside, background, options)
     )
+}
+
+/// The image of some rows.
+fn image_of<'a, T: Part>(
+    (view, counted): &'a (View<T>, Counted<T>),
+) -> trazar::Result<ValueImage<'a, T>> {
+    counted.image(view.view())
 }
 
 #[pymethods]

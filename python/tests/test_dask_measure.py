@@ -82,7 +82,7 @@ def test_a_part_is_pickled_and_processes_give_the_same(rng):
 
 
 def test_what_is_refused():
-    ones = da.ones((4, 5), "u1", chunks=2)
+    ones = da.ones((4, 5), dtype="u1", chunks=2)
     with pytest.raises(trazar.InputError, match="intensity_image of shape"):
         trazar.dask.measure(ones, np.ones((4, 4)))
     with pytest.raises(trazar.InputError, match="integers"):

@@ -123,7 +123,7 @@ def test_processes_give_the_same(rng):
 
 
 def test_what_is_refused():
-    ones = da.ones((4, 5), "u1", chunks=2)
+    ones = da.ones((4, 5), dtype="u1", chunks=2)
     with pytest.raises(trazar.InputError, match="mask of shape"):
         trazar.dask.polygonize(ones, mask=np.ones((4, 4)))
     with pytest.raises(trazar.InputError, match="float64"):

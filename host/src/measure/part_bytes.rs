@@ -18,9 +18,6 @@ const PART: &str = "a part of measures";
 const LETTERS: [u8; 4] = *b"TZMP";
 const VERSION: u8 = 1;
 
-/// Sums that are larger are not those of an image.
-const MOST: i128 = 1 << 100;
-
 /// Numbers that are written one after the other.
 trait Record: Sized {
     const SIZE: usize;
@@ -216,11 +213,13 @@ impl MeasurePart {
                 && base.max_column < self.width
         };
         from.check(sums.bases.iter().all(is_base), "a label is not in the rows")?;
-        let is_small = |sum: &i128| sum.unsigned_abs() < MOST as u128;
-        let second = |sums: &Second| {
-            [sums.r, sums.c, sums.rr, sums.rc, sums.cc]
-                .iter()
-                .all(is_small)
+        // Coordinates are below 2³¹.
+        let within =
+            |sum: i128, count: u64, bits: u32| sum.unsigned_abs() <= u128::from(count) << bits;
+        let second = |(sums, base): (&Second, &Base)| {
+            let Second { r, c, rr, rc, cc } = *sums;
+            [r, c].iter().all(|&sum| within(sum, base.area, 31))
+                && [rr, rc, cc].iter().all(|&sum| within(sum, base.area, 62))
         };
         let pairs = |(pairs, base): (&Pairs, &Base)| {
             let Pairs {
@@ -236,10 +235,15 @@ impl MeasurePart {
         };
         let outline =
             |(outline, base): (&Outline, &Base)| outline.0.iter().all(|&count| count <= base.area);
+        // Squares are summed up of integers of up to 32 bits.
+        let has_squares = self.kind.is_some_and(|kind| kind.has_squares);
+        let bits = if has_squares { 32 } else { 63 };
         let brightness = |(sums, base): (&Brightness, &Base)| {
-            sums.pixels <= base.area && is_small(&sums.whole_sum) && sums.squares < MOST as u128
+            sums.pixels <= base.area
+                && within(sums.whole_sum, sums.pixels, bits)
+                && sums.squares <= u128::from(sums.pixels) << 64
         };
-        let right = sums.second.iter().all(second)
+        let right = sums.second.iter().zip(&sums.bases).all(second)
             && sums.pairs.iter().zip(&sums.bases).all(pairs)
             && sums.outlines.iter().zip(&sums.bases).all(outline)
             && sums.brightness.iter().zip(&sums.bases).all(brightness);

@@ -30,7 +30,7 @@ class LazyRegions(Lazy):
     Examples
     --------
     >>> import dask.array as da, trazar.dask
-    >>> trazar.dask.polygonize(da.ones((3, 4), "u1", chunks=2)).compute()
+    >>> trazar.dask.polygonize(da.ones((3, 4), dtype="u1", chunks=2)).compute()
     Regions(1 region, 1 ring, 4 × 3 pixels)
     """
 
@@ -43,7 +43,7 @@ class LazyRegions(Lazy):
         Examples
         --------
         >>> import dask.array as da, trazar.dask
-        >>> trazar.dask.polygonize(da.ones((3, 4), "u1")).shape
+        >>> trazar.dask.polygonize(da.ones((3, 4), dtype="u1")).shape
         (3, 4)
         """
         return self._shape
@@ -65,7 +65,7 @@ class LazyRegions(Lazy):
         Examples
         --------
         >>> import dask.array as da, trazar.dask
-        >>> regions = trazar.dask.polygonize(da.ones((3, 4), "u1")).to_delayed()
+        >>> regions = trazar.dask.polygonize(da.ones((3, 4), dtype="u1")).to_delayed()
         >>> regions.polygon_values().compute().tolist()
         [1]
         """
@@ -195,8 +195,8 @@ def _part(
         values, *mask = bands
         return values, mask[0] if mask else None
 
-    row_above = above and pair([edges[1] for edges in above])
-    row_below = below and pair([edges[0] for edges in below])
+    row_above = pair([edges[1] for edges in above]) if above else None
+    row_below = pair([edges[0] for edges in below]) if below else None
     return _trazar.trace_region_part(
         pair(rows), first_row, row_above, row_below, background, connectivity
     )
