@@ -48,7 +48,6 @@ impl Components {
         let (mut upper, mut lower) = (upper.iter().peekable(), lower.iter().peekable());
         while let (Some(a), Some(b)) = (upper.peek(), lower.peek()) {
             let overlap = a.columns[0] < b.columns[1] && b.columns[0] < a.columns[1];
-            // planted: join-other-value
             if overlap && a.value == b.value {
                 let roots = [a.component, b.component].map(|component| self.root(component));
                 self.parents[roots[0] as usize] = roots[1];
