@@ -6,10 +6,10 @@ use std::fmt::Debug;
 use std::ops::ControlFlow;
 
 use glam::IVec2;
-use trazar::trace::ContourOptions;
+use trazar::trace::{ContourOptions, RegionPart, ValueBand};
 use trazar::{
     Approximation, BinaryImage, BorderKind, Connectivity, Contours, Engine, Geometry, PixelValue,
-    RegionOptions, Samples, TraceAlgorithm, TraceOptions, ValueImage,
+    RegionOptions, Regions, Samples, TraceAlgorithm, TraceOptions, ValueImage,
 };
 use trazar_test_support::contours::RETRIEVALS;
 use trazar_test_support::seeds::{self, Random};
@@ -235,11 +235,64 @@ fn unit_edges(points: &[IVec2]) -> Vec<(IVec2, IVec2)> {
     edges
 }
 
-/// Checks rings against labels of a flood fill, and what a partition must be.
+/// The regions found in bands of `rows` rows, whose parts are joined from the bottom up. Pixels that
+/// do not count are masked. `None` if no pixel counts.
+fn in_bands<T: PixelValue>(
+    image: &ValueImage<'_, T>,
+    options: &RegionOptions,
+    rows: u32,
+) -> Option<Regions<T>> {
+    let (width, height) = (image.width(), image.height());
+    let columns = || 0..width;
+    let any = (0..height).find_map(|y| columns().find_map(|x| image.get(x, y)))?;
+    let bands: Vec<(Vec<T>, BinaryImage)> = (0..height)
+        .step_by(rows as usize)
+        .map(|first| {
+            let end = height.min(first + rows);
+            let pixels = (first..end).flat_map(|y| columns().map(move |x| (x, y)));
+            let values = pixels
+                .map(|(x, y)| image.get(x, y).unwrap_or(any))
+                .collect();
+            let counts = |x, y| image.get(x, first + y).is_some();
+            (
+                values,
+                BinaryImage::from_fn(width, end - first, counts).unwrap(),
+            )
+        })
+        .collect();
+    let images: Vec<ValueImage<'_, T>> = bands
+        .iter()
+        .map(|(values, mask)| {
+            let samples = Samples::new(width, mask.height(), values).unwrap();
+            ValueImage::new(samples).unwrap().mask(mask).unwrap()
+        })
+        .collect();
+    let part = |i: usize| {
+        let mut band = ValueBand::new(&images[i], i as u32 * rows);
+        if i > 0 {
+            band = band.with_above(&images[i - 1]);
+        }
+        if let Some(below) = images.get(i + 1) {
+            band = band.with_below(below);
+        }
+        RegionPart::trace(band, options).unwrap()
+    };
+    let parts = (0..images.len()).rev().map(part);
+    let joined = parts.reduce(|lower, upper| RegionPart::join(upper, lower).unwrap());
+    Some(joined.unwrap().finish().unwrap())
+}
+
+/// Checks rings against labels of a flood fill, and what a partition must be; and those of bands.
 fn check_regions<T: PixelValue>(image: &ValueImage<'_, T>, what: &dyn Debug) {
     for connectivity in [Connectivity::Four, Connectivity::Eight] {
         let options = RegionOptions::default().connectivity(connectivity);
         let regions = Engine::cpu().trace_regions(image, &options).unwrap();
+        for rows in [1, 1 + (image.width() + image.height()) % 6, 64] {
+            if let Some(bands) = in_bands(image, &options, rows) {
+                let same = bands == regions;
+                assert!(same, "bands of {rows} rows, {connectivity:?}, {what:?}");
+            }
+        }
         let labels = flood(image, connectivity);
         let found = Engine::cpu().label_values(image, connectivity).unwrap();
         assert_eq!(found.as_slice(), labels, "{connectivity:?}, {what:?}");

@@ -23,6 +23,7 @@ mod output;
 mod paths;
 mod place;
 mod polygonize;
+mod polygonize_bands;
 mod printable;
 mod progress;
 mod repeat;
@@ -46,6 +47,7 @@ use failure::Failure;
 use label::Label;
 use measure::Measure;
 use polygonize::Polygonize;
+use polygonize_bands::PolygonizeBands;
 use route::RouteNets;
 use trace::Trace;
 use trace_bands::TraceBands;
@@ -79,7 +81,10 @@ fn run_command(args: &[OsString]) -> Result<(), Failure> {
         },
         Command::Label(args) => Label::new(&args)?.run(),
         Command::Measure(args) => run_job::run(&Measure::new(&args)?),
-        Command::Polygonize(args) => run_job::run(&Polygonize::new(&args)?),
+        Command::Polygonize(args) => match args.memory {
+            Some(memory) => run_job::run(&PolygonizeBands::new(&args, memory)?),
+            None => run_job::run(&Polygonize::new(&args)?),
+        },
         Command::Route(args) => run_job::run(&RouteNets::new(&args)?),
         Command::Distance(args) => run_job::run(&Distance::new(&args)?),
         Command::Bench(args) => bench::run(&args),

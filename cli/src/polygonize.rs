@@ -6,12 +6,13 @@ use std::path::Path;
 
 use serde_json::json;
 use trazar::formats::{
-    self, GdsOptions, GeoReference, Note, Raster, RasterValues, RegionSource, RegionWriteOptions,
-    read_raster,
+    self, GdsOptions, GeoReference, Note, RasterValues, RegionSource, RegionWriteOptions,
+    SampleKind, read_raster,
 };
-use trazar::{Backend, BorderKind, Engine, Job, RegionOptions, Regions, Samples, ValueImage};
+use trazar::trace::ContourSource;
+use trazar::{Backend, BorderKind, Engine, Job, RegionOptions, Samples, ValueImage};
 
-use crate::args::{Coordinates, NoDataArg, PolygonizeArgs, RegionFormat, RunArgs};
+use crate::args::{Coordinates, Device, NoDataArg, PolygonizeArgs, RegionFormat, RunArgs};
 use crate::facts::{Facts, count};
 use crate::failure::Failure;
 use crate::gds::gds_options;
@@ -25,43 +26,161 @@ use crate::run_job::Steps;
 
 /// The job, its options checked.
 pub(crate) struct Polygonize<'a> {
-    args: &'a PolygonizeArgs,
+    pub(crate) args: &'a PolygonizeArgs,
     format: Option<RegionFormat>,
-    options: RegionOptions,
+    pub(crate) options: RegionOptions,
     gds: GdsOptions,
 }
 
-/// A raster, and what of its file is used.
+/// A raster.
 pub(crate) struct Input {
-    /// Without its values.
-    raster: Raster,
+    about: About,
     values: Values,
+}
+
+/// What of a raster's file is used, besides its values.
+pub(crate) struct About {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    kind: SampleKind,
     /// Where results are; `None` for pixels.
     placed: Option<GeoReference>,
     /// The value that is left out.
-    no_data: Option<f64>,
+    pub(crate) no_data: Option<f64>,
     notes: Vec<String>,
 }
 
-/// Defines [`Values`] and [`FoundRegions`], with the type of values of each variant.
+/// What a file says of its raster.
+pub(crate) struct Header<'a> {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) kind: SampleKind,
+    pub(crate) no_data: Option<f64>,
+    pub(crate) notes: &'a [Note],
+}
+
+/// Regions, and what is said of them.
+pub(crate) struct FoundRegions {
+    source: Box<dyn WriteRegions>,
+    regions: u64,
+    holes: u64,
+    points: u64,
+    /// The number of those that are too small.
+    left_out: u64,
+}
+
+/// Regions of values of any type, in memory or elsewhere.
+trait WriteRegions {
+    fn write(
+        &self,
+        format: RegionFormat,
+        options: &RegionWriteOptions,
+        gds: &GdsOptions,
+        out: &mut dyn Write,
+    ) -> trazar::Result<()>;
+}
+
+impl<S: RegionSource> WriteRegions for S {
+    fn write(
+        &self,
+        format: RegionFormat,
+        options: &RegionWriteOptions,
+        gds: &GdsOptions,
+        out: &mut dyn Write,
+    ) -> trazar::Result<()> {
+        match format {
+            RegionFormat::Geojson => formats::write_regions_geojson(self, options, out),
+            RegionFormat::Geojsonl => formats::write_regions_geojson_lines(self, options, out),
+            RegionFormat::Geojsons => formats::write_regions_geojson_sequence(self, options, out),
+            RegionFormat::Fgb => formats::write_regions_flatgeobuf(self, options, out),
+            RegionFormat::Gds => formats::write_regions_gds(self, options, gds, out),
+            RegionFormat::Svg => formats::write_regions_svg(self, options, out),
+        }
+    }
+}
+
+impl FoundRegions {
+    /// Regions, of which those of fewer than `min_area` pixels will be left out.
+    pub(crate) fn of(regions: impl RegionSource + 'static, min_area: u64) -> trazar::Result<Self> {
+        let rings = regions.rings();
+        let is_outer = |kind: &&BorderKind| **kind == BorderKind::Outer;
+        let count = rings.kinds().iter().filter(is_outer).count() as u64;
+        let left_out = match min_area {
+            0 | 1 => 0,
+            _ => count - formats::count_regions(&regions, min_area)?,
+        };
+        Ok(Self {
+            regions: count,
+            holes: rings.len() as u64 - count,
+            points: rings.point_count()?,
+            left_out,
+            source: Box::new(regions),
+        })
+    }
+
+    pub(crate) fn facts(&self, min_area: u64) -> Facts {
+        let mut text = format!(
+            "{} with {}, of {}",
+            count(self.regions, "region", "regions"),
+            count(self.holes, "hole", "holes"),
+            count(self.points, "point", "points"),
+        );
+        if min_area > 1 {
+            text += &format!(
+                "; {} smaller than {min_area} pixels left out",
+                self.left_out
+            );
+        }
+        Facts {
+            text,
+            values: json!({
+                "regions": self.regions,
+                "holes": self.holes,
+                "points": self.points,
+                "left_out": self.left_out,
+            }),
+        }
+    }
+}
+
+/// Calls a macro with the types of values, each with its variant of [`Values`].
+macro_rules! for_types_of_values {
+    ($call:ident) => {
+        $call! {
+            U8(u8),
+            U16(u16),
+            U32(u32),
+            I16(i16),
+            I32(i32),
+            I64(i64),
+            F32(f32),
+        }
+    };
+}
+
+pub(crate) use for_types_of_values;
+
+/// Defines [`Values`].
 macro_rules! types_of_values {
     ($($variant:ident($type:ty),)*) => {
         /// Values of a type whose regions are found.
-        enum Values {
+        pub(crate) enum Values {
             $($variant(Vec<$type>),)*
         }
 
-        /// Regions of values of any type.
-        pub(crate) enum FoundRegions {
-            $($variant(Regions<$type>),)*
-        }
-
         impl Values {
-            /// The values of a raster of this width; the error says why there are none.
-            fn of(values: RasterValues, width: u32) -> Result<Self, String> {
+            /// The values of a raster of this width, from row `first_row` on; the error says why
+            /// there are none.
+            pub(crate) fn of(
+                values: RasterValues,
+                width: u32,
+                first_row: u32,
+            ) -> Result<Self, String> {
                 match values {
                     $(RasterValues::$variant(values) => Ok(Self::$variant(values)),)*
-                    RasterValues::F64(values) => Ok(Self::F32(narrowed(&values, width)?)),
+                    RasterValues::F64(values) => {
+                        Ok(Self::F32(narrowed(&values, width, first_row)?))
+                    }
                     other => Err(format!("regions of {} values are not found", other.dtype())),
                 }
             }
@@ -76,43 +195,41 @@ macro_rules! types_of_values {
 
         impl Polygonize<'_> {
             fn trace(&self, engine: &Engine, input: &Input) -> trazar::Result<FoundRegions> {
-                let (width, height) = (input.raster.width, input.raster.height);
+                let (width, height) = (input.about.width, input.about.height);
                 match &input.values {
                     $(Values::$variant(values) => {
                         let mut image = ValueImage::new(Samples::new(width, height, values)?)?;
-                        if let Some(value) = input.no_data.and_then(<$type as Value>::of) {
+                        if let Some(value) = input.about.no_data.and_then(<$type as Value>::of) {
                             image = image.background(value)?;
                         }
                         let regions = engine.trace_regions(&image, &self.options)?;
-                        Ok(FoundRegions::$variant(regions))
+                        FoundRegions::of(regions, self.args.min_area)
                     })*
                 }
             }
         }
-
-        /// The regions as `$regions` in `$do`, whatever their type.
-        macro_rules! with_regions {
-            ($found:expr, $regions:ident => $do:expr) => {
-                match $found {
-                    $(FoundRegions::$variant($regions) => $do,)*
-                }
-            };
-        }
     };
 }
 
-types_of_values! {
-    U8(u8),
-    U16(u16),
-    U32(u32),
-    I16(i16),
-    I32(i32),
-    I64(i64),
-    F32(f32),
+for_types_of_values!(types_of_values);
+
+impl Values {
+    /// No values, of the type for samples of this kind.
+    pub(crate) fn none(kind: SampleKind) -> Self {
+        match kind {
+            SampleKind::U16 => Self::U16(Vec::new()),
+            SampleKind::U32 => Self::U32(Vec::new()),
+            SampleKind::I16 => Self::I16(Vec::new()),
+            SampleKind::I32 => Self::I32(Vec::new()),
+            SampleKind::I64 => Self::I64(Vec::new()),
+            SampleKind::F32 | SampleKind::F64 => Self::F32(Vec::new()),
+            _ => Self::U8(Vec::new()),
+        }
+    }
 }
 
 /// A type of values.
-trait Value: Sized {
+pub(crate) trait Value: Sized {
     /// The value that equals `number`, if there is one; for floats, the nearest one.
     fn of(number: f64) -> Option<Self>;
 }
@@ -151,9 +268,9 @@ impl<'a> Polygonize<'a> {
     }
 
     /// The value to leave out.
-    fn no_data(&self, raster: &Raster, values: &Values) -> Result<Option<f64>, Failure> {
+    fn no_data(&self, file: &Header<'_>, values: &Values) -> Result<Option<f64>, Failure> {
         match self.args.nodata {
-            None => Ok(raster.no_data),
+            None => Ok(file.no_data),
             Some(NoDataArg::None) => Ok(None),
             Some(NoDataArg::Value(value)) if value.is_nan() || values.can_be(value) => {
                 Ok(Some(value))
@@ -161,32 +278,103 @@ impl<'a> Polygonize<'a> {
             Some(NoDataArg::Value(value)) => Err(Failure::usage(format!(
                 "{}: no value of {} samples is {}: see --nodata",
                 self.args.raster.display(),
-                raster.kind.name(),
+                file.kind.name(),
                 number(value)
             ))),
         }
     }
 
-    fn write_options(&self, input: &Input) -> RegionWriteOptions {
-        RegionWriteOptions::default()
-            .georeference(input.placed)
-            .min_area(self.args.min_area)
+    /// What is used of a file with values of this type. `georeference` is its georeference.
+    pub(crate) fn about(
+        &self,
+        file: Header<'_>,
+        values: &Values,
+        georeference: impl FnOnce() -> trazar::Result<Option<GeoReference>>,
+    ) -> Result<About, Failure> {
+        let no_data = self.no_data(&file, values)?;
+        let mut notes = file.notes.to_vec();
+        if self.args.nodata.is_some() {
+            notes.retain(|note| !matches!(note, Note::NoData(_)));
+        }
+        let in_pixels = self.format.is_some_and(|format| !format.is_of_world());
+        let asked = if in_pixels {
+            Some(Coordinates::Pixels)
+        } else {
+            self.args.coordinates
+        };
+        let placed = place::placed(&self.args.raster, asked, georeference)?;
+        let mut notes = image::notes(&notes, placed.as_ref());
+        if let Some(code) = placed.and_then(|placed| placed.crs?.epsg())
+            && self.format.is_some_and(|format| !format.names_crs())
+            && code != 4326
+        {
+            notes.push(format!(
+                "the output has no place for the CRS of its coordinates, EPSG:{code}"
+            ));
+        }
+        if self.format == Some(RegionFormat::Gds) {
+            self.gds.check_fits(file.width, file.height)?;
+        }
+        Ok(About {
+            width: file.width,
+            height: file.height,
+            kind: file.kind,
+            placed,
+            no_data,
+            notes,
+        })
     }
 
-    /// The raster without its values, and these.
-    fn read_raster(&self) -> Result<(Raster, Values), Failure> {
-        let path = &self.args.raster;
-        let read = Progress::reading(self.args.run.quiet, || read_raster(source(path)));
-        let mut raster = read.map_err(|error| Failure::about(path, error))?;
-        let values = mem::replace(&mut raster.values, RasterValues::U8(Vec::new()));
-        let values = Values::of(values, raster.width)
-            .map_err(|reason| Failure::Failed(format!("{}: {reason}", path.display())))?;
-        Ok((raster, values))
+    pub(crate) fn write_found(
+        &self,
+        format: RegionFormat,
+        about: &About,
+        found: &FoundRegions,
+        out: &mut dyn Write,
+    ) -> trazar::Result<()> {
+        let options = RegionWriteOptions::default()
+            .georeference(about.placed)
+            .min_area(self.args.min_area);
+        found.source.write(format, &options, &self.gds, out)
+    }
+
+    /// The summary's facts about the raster.
+    pub(crate) fn facts(&self, about: &About) -> Facts {
+        let name = self.args.raster.display();
+        let epsg = about.placed.and_then(|placed| placed.crs);
+        let epsg = epsg.and_then(|crs| crs.epsg());
+        let mut text = format!(
+            "{name}: {} × {} pixels, {}",
+            about.width,
+            about.height,
+            about.kind.name()
+        );
+        if let Some(code) = epsg {
+            text += &format!(", EPSG:{code}");
+        }
+        let transform = about.placed.and_then(|placed| placed.transform);
+        Facts {
+            text,
+            values: json!({
+                "image": name.to_string(),
+                "width": about.width,
+                "height": about.height,
+                "samples": about.kind.name(),
+                // JSON has no NaN.
+                "nodata": about.no_data.map(|value| match value.is_finite() {
+                    true => json!(value),
+                    false => json!(value.to_string()),
+                }),
+                "epsg": epsg,
+                "transform": transform.map(|transform| transform.coefficients()),
+                "notes": about.notes,
+            }),
+        }
     }
 }
 
 /// 64-bit floats as 32-bit floats, if that loses nothing.
-fn narrowed(values: &[f64], width: u32) -> Result<Vec<f32>, String> {
+fn narrowed(values: &[f64], width: u32, first_row: u32) -> Result<Vec<f32>, String> {
     let mut narrow = Vec::new();
     narrow.try_reserve_exact(values.len()).map_err(|_| {
         format!(
@@ -197,7 +385,7 @@ fn narrowed(values: &[f64], width: u32) -> Result<Vec<f32>, String> {
     for (i, &value) in values.iter().enumerate() {
         let near = value as f32;
         if f64::from(near) != value && !value.is_nan() {
-            let (x, y) = (i % width as usize, i / width as usize);
+            let (x, y) = (i % width as usize, i / width as usize + first_row as usize);
             return Err(format!(
                 "the value {} at x = {x}, y = {y} is no 32-bit float: classify the values, or \
                  save them as float32",
@@ -225,37 +413,21 @@ impl Steps for Polygonize<'_> {
     }
 
     fn read(&self) -> Result<Input, Failure> {
-        let (mut raster, values) = self.read_raster()?;
-        let no_data = self.no_data(&raster, &values)?;
-        if self.args.nodata.is_some() {
-            raster.notes.retain(|note| !matches!(note, Note::NoData(_)));
-        }
-        let in_pixels = self.format.is_some_and(|format| !format.is_of_world());
-        let asked = if in_pixels {
-            Some(Coordinates::Pixels)
-        } else {
-            self.args.coordinates
+        let path = &self.args.raster;
+        let read = Progress::reading(self.args.run.quiet, || read_raster(source(path)));
+        let mut raster = read.map_err(|error| Failure::about(path, error))?;
+        let values = mem::replace(&mut raster.values, RasterValues::U8(Vec::new()));
+        let values = Values::of(values, raster.width, 0)
+            .map_err(|reason| Failure::Failed(format!("{}: {reason}", path.display())))?;
+        let header = Header {
+            width: raster.width,
+            height: raster.height,
+            kind: raster.kind,
+            no_data: raster.no_data,
+            notes: &raster.notes,
         };
-        let placed = place::placed(&self.args.raster, asked, || raster.georeference())?;
-        let mut notes = image::notes(&raster.notes, placed.as_ref());
-        if let Some(code) = placed.and_then(|placed| placed.crs?.epsg())
-            && self.format.is_some_and(|format| !format.names_crs())
-            && code != 4326
-        {
-            notes.push(format!(
-                "the output has no place for the CRS of its coordinates, EPSG:{code}"
-            ));
-        }
-        if self.format == Some(RegionFormat::Gds) {
-            self.gds.check_fits(raster.width, raster.height)?;
-        }
-        Ok(Input {
-            raster,
-            values,
-            placed,
-            no_data,
-            notes,
-        })
+        let about = self.about(header, &values, || raster.georeference())?;
+        Ok(Input { about, values })
     }
 
     fn input_path(&self) -> &Path {
@@ -269,7 +441,7 @@ impl Steps for Polygonize<'_> {
 
     fn size(&self, input: &Input) -> Job {
         Job::TraceBands {
-            pixels: u64::from(input.raster.width) * u64::from(input.raster.height),
+            pixels: u64::from(input.about.width) * u64::from(input.about.height),
         }
     }
 
@@ -284,8 +456,7 @@ impl Steps for Polygonize<'_> {
         found: &FoundRegions,
         out: &mut dyn Write,
     ) -> trazar::Result<()> {
-        let options = self.write_options(input);
-        with_regions!(found, regions => self.write_regions(format, regions, &options, out))
+        self.write_found(format, &input.about, found, out)
     }
 
     fn algorithm(&self, _: &Engine, _: &Input) -> &'static str {
@@ -293,92 +464,11 @@ impl Steps for Polygonize<'_> {
     }
 
     fn input_facts(&self, input: &Input) -> Facts {
-        let raster = &input.raster;
-        let name = self.args.raster.display();
-        let epsg = input.placed.and_then(|placed| placed.crs);
-        let epsg = epsg.and_then(|crs| crs.epsg());
-        let mut text = format!(
-            "{name}: {} × {} pixels, {}",
-            raster.width,
-            raster.height,
-            raster.kind.name()
-        );
-        if let Some(code) = epsg {
-            text += &format!(", EPSG:{code}");
-        }
-        let transform = input.placed.and_then(|placed| placed.transform);
-        Facts {
-            text,
-            values: json!({
-                "image": name.to_string(),
-                "width": raster.width,
-                "height": raster.height,
-                "samples": raster.kind.name(),
-                // JSON has no NaN.
-                "nodata": input.no_data.map(|value| match value.is_finite() {
-                    true => json!(value),
-                    false => json!(value.to_string()),
-                }),
-                "epsg": epsg,
-                "transform": transform.map(|transform| transform.coefficients()),
-                "notes": input.notes,
-            }),
-        }
+        self.facts(&input.about)
     }
 
     fn found_facts(&self, found: &FoundRegions) -> Facts {
-        with_regions!(found, regions => found_facts(regions, self.args.min_area))
-    }
-}
-
-impl Polygonize<'_> {
-    fn write_regions(
-        &self,
-        format: RegionFormat,
-        regions: &impl RegionSource,
-        options: &RegionWriteOptions,
-        out: &mut dyn Write,
-    ) -> trazar::Result<()> {
-        match format {
-            RegionFormat::Geojson => formats::write_regions_geojson(regions, options, out),
-            RegionFormat::Geojsonl => formats::write_regions_geojson_lines(regions, options, out),
-            RegionFormat::Geojsons => {
-                formats::write_regions_geojson_sequence(regions, options, out)
-            }
-            RegionFormat::Fgb => formats::write_regions_flatgeobuf(regions, options, out),
-            RegionFormat::Gds => formats::write_regions_gds(regions, options, &self.gds, out),
-            RegionFormat::Svg => formats::write_regions_svg(regions, options, out),
-        }
-    }
-}
-
-fn found_facts<T: formats::FileValue>(regions: &Regions<T>, min_area: u64) -> Facts {
-    let contours = regions.contours();
-    let all = u64::from(regions.count());
-    let holes = contours.len() as u64 - all;
-    let points = contours.points().len() as u64;
-    let mut text = format!(
-        "{} with {}, of {}",
-        count(all, "region", "regions"),
-        count(holes, "hole", "holes"),
-        count(points, "point", "points"),
-    );
-    let mut small = 0u64;
-    if min_area > 1 {
-        let outers = contours
-            .iter()
-            .filter(|contour| contour.kind() == BorderKind::Outer);
-        small = outers
-            .filter(|outer| {
-                let holes: f64 = outer.children().map(|hole| hole.area()).sum();
-                outer.area() - holes < min_area as f64
-            })
-            .count() as u64;
-        text += &format!("; {small} smaller than {min_area} pixels left out");
-    }
-    Facts {
-        text,
-        values: json!({ "regions": all, "holes": holes, "points": points, "left_out": small }),
+        found.facts(self.args.min_area)
     }
 }
 
@@ -391,10 +481,9 @@ fn check(args: &PolygonizeArgs, format: Option<RegionFormat>) -> Result<(), Fail
         &[("RASTER", Some(&args.raster))],
         &[("-o", args.output.as_deref())],
     )?;
-    if args.memory.is_some() {
+    if args.memory.is_some() && !matches!(args.run.device, Device::Auto | Device::Cpu) {
         return Err(Failure::usage(
-            "regions are not found in bands yet, they need the whole raster in memory: leave \
-             --memory out",
+            "with --memory the processor finds regions: leave --device out, or --memory",
         ));
     }
     if args.coordinates == Some(Coordinates::World)

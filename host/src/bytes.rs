@@ -14,7 +14,7 @@ use crate::error::{Error, OptionProblem, Result};
 use crate::memory::reserve;
 
 /// A number with a fixed byte format.
-pub(crate) trait Number: Copy {
+pub trait Number: Copy {
     const SIZE: usize;
     fn put(self, to: &mut Vec<u8>);
     /// From the first [`SIZE`](Self::SIZE) bytes.
@@ -38,7 +38,14 @@ macro_rules! numbers {
         }
     )*};
 }
-numbers!(u8, u32, i32, u64, u128, f64);
+numbers!(u8, u16, u32, u64, u128, i16, i32, i64, i128, f32, f64);
+
+/// Nothing, for lists of elements that have a value or none.
+impl Number for () {
+    const SIZE: usize = 0;
+    fn put(self, _: &mut Vec<u8>) {}
+    fn get(_: &[u8]) -> Self {}
+}
 
 /// Writes one format.
 pub(crate) struct Writer {

@@ -13,15 +13,18 @@ use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use trazar::formats::{self, GdsOptions};
+use trazar::formats::{self, GdsOptions, RegionWriteOptions};
 use trazar::generate;
 use trazar::label::{BandSource, LabelPart};
+use trazar::measure::{MeasureOptions, MeasurePart, Properties};
 use trazar::route::{DistanceAlgorithm, DistanceOptions, RoutingCase};
-use trazar::trace::{Band, BandTracer, ContourOptions, ContourPart, TileCounts};
+use trazar::trace::{
+    Band, BandTracer, ContourOptions, ContourPart, RegionPart, RegionTracer, TileCounts, ValueBand,
+};
 use trazar::{
     Approximation, BinaryImage, Cell, Connectivity, Contours, Engine, Geometry, LabelAlgorithm,
-    LabelOptions, Net, Result, Retrieval, RouteAlgorithm, RouteOptions, RoutingGrid,
-    TraceAlgorithm, TraceOptions, TreeKind,
+    LabelOptions, Net, RegionOptions, Result, Retrieval, RouteAlgorithm, RouteOptions, RoutingGrid,
+    Samples, TraceAlgorithm, TraceOptions, TreeKind, ValueImage,
 };
 
 /// The system's allocator, which refuses the large allocation that [`LEFT`] counts down to.
@@ -311,6 +314,64 @@ fn contours_of_parts_and_bands() {
             stored.into_contours()
         });
     }
+}
+
+#[test]
+fn regions_and_measures_of_parts_and_bands() {
+    let _alone = alone();
+    let (width, rows) = (400u32, 200u32);
+    let count = (width * rows) as usize;
+    let classes: Vec<u8> = (0..2 * count).map(|i| (i * i / 7 % 5) as u8).collect();
+    let image = |values| ValueImage::new(Samples::new(width, rows, values)?);
+    let options = RegionOptions::default();
+    let parts = || -> Result<_> {
+        let (upper, lower) = (image(&classes[..count])?, image(&classes[count..])?);
+        let above = RegionPart::trace(ValueBand::new(&upper, 0).with_below(&lower), &options)?;
+        let band = ValueBand::new(&lower, rows).with_above(&upper);
+        Ok((above, RegionPart::trace(band, &options)?))
+    };
+    check("joined parts of regions", || {
+        let (above, below) = parts()?;
+        RegionPart::join(above, below)?.finish()
+    });
+    check("bytes of a part of regions", || {
+        let (above, _) = parts()?;
+        RegionPart::<u8>::from_bytes(&above.try_clone()?.to_bytes()?)
+    });
+    let spill = tempfile::tempdir().unwrap();
+    for in_file in [false, true] {
+        check("regions in bands", || {
+            let tracer = match in_file {
+                true => RegionTracer::in_file(width, &options, spill.path())?,
+                false => RegionTracer::in_memory(width, &options)?,
+            };
+            let mut bands = classes.chunks(count);
+            let copy = |band: &[u8]| {
+                let mut values = Vec::new();
+                values
+                    .try_reserve_exact(band.len())
+                    .map_err(|_| trazar::Error::OutOfMemory {
+                        what: "a band",
+                        bytes: band.len() as u64,
+                    })?;
+                values.extend_from_slice(band);
+                Ok(values)
+            };
+            let stored = tracer
+                .background(3)?
+                .trace(|| bands.next().map(copy).transpose())?;
+            formats::write_regions_flatgeobuf(&stored, &RegionWriteOptions::default(), io::sink())?;
+            stored.into_regions()
+        });
+    }
+    let options = MeasureOptions::default().properties(Properties::all(false));
+    check("parts of measures", || {
+        let all = || Samples::new(width, 2 * rows, &classes);
+        let upper = MeasurePart::of(all()?, 0..rows, 0, &options)?;
+        let lower = MeasurePart::of(all()?, rows..2 * rows, rows, &options)?;
+        let lower = MeasurePart::from_bytes(&lower.to_bytes()?)?;
+        MeasurePart::join(upper.try_clone()?, lower)?.finish()
+    });
 }
 
 /// Rims are as long as an image is wide.

@@ -6,8 +6,12 @@ use trazar::emulator::Emulator;
 use trazar::error::{OptionError, OptionProblem, ReadProblem, Unavailable, WriteProblem};
 use trazar::generate::{Pattern, RandomNets};
 use trazar::gpu::{Gpu, Scanner};
+use trazar::measure::MeasurePart;
 use trazar::route::{DistanceOptions, Distances, RoutingCase};
-use trazar::trace::{Band, BandTracer, ContourPart, StoredContours};
+use trazar::trace::{
+    Band, BandTracer, ContourPart, RegionPart, RegionTracer, StoredContours, StoredRegions,
+    ValueBand,
+};
 use trazar::{
     Backend, BinaryImage, Component, Contour, Contours, DeviceBytes, DeviceContourBatch,
     DeviceContours, DeviceGrid, DeviceImage, DeviceImageBatch, DeviceLabeler, DeviceLabels,
@@ -23,6 +27,8 @@ const _: () = {
     owned::<(Job, Backend)>();
     owned::<(BinaryImage, Labels, Component, Contours)>();
     owned::<(ContourPart, BandTracer, StoredContours)>();
+    owned::<(RegionPart<u8>, RegionTracer<f32>, StoredRegions<i64>)>();
+    owned::<MeasurePart>();
     owned::<(RoutingGrid, Net, Pin, RoutingCase, Route, Distances)>();
     owned::<(LabelOptions, TraceOptions, RouteOptions, DistanceOptions)>();
     owned::<(Pattern, RandomNets)>();

@@ -10,7 +10,7 @@
 //! | `work.rs` | runs a job without the GIL, and ends it at Ctrl-C |
 //! | `contours.rs`, `labels.rs`, `measure.rs`, `rle.rs`, `routes.rs`, `distances.rs` | the jobs |
 //! | `regions.rs`, `sieve.rs` | the jobs on arrays of values |
-//! | `parts.rs` | the jobs on bands of an image, for `trazar.dask` |
+//! | `parts.rs`, `region_parts.rs` | the jobs on bands of an image, for `trazar.dask` |
 //! | `device/` | the same on arrays in a GPU's memory |
 //! | `errors.rs` | the library's errors as Python's exceptions |
 //! | `info.rs`, `command.rs` | what there is, and the command `trazar` |
@@ -37,6 +37,7 @@ mod info;
 mod labels;
 mod measure;
 mod parts;
+mod region_parts;
 mod regions;
 mod rle;
 mod routes;
@@ -70,11 +71,13 @@ mod _trazar {
     #[pymodule_export]
     use super::labels::label;
     #[pymodule_export]
-    use super::measure::measure;
+    use super::measure::{MeasurePart, measure, measure_part};
     #[pymodule_export]
     use super::parts::{
         BandNumbers, ContourPart, LabelPart, Mask, Measures, label_part, pack, trace_part,
     };
+    #[pymodule_export]
+    use super::region_parts::{RegionPart, trace_region_part};
     #[pymodule_export]
     use super::regions::{
         find_contours_by_label, label_values, region_dicts, region_wkb, trace_regions,

@@ -1,14 +1,17 @@
 //! Measures of label images in this machine's memory.
 
+use std::ops::Range;
+
 use numpy::{Element, IntoPyArray, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use trazar::Engine;
-use trazar::measure::{Column, Label, MeasureOptions, Measures, Property, Values};
+use trazar::measure::{self as library, Column, Label, MeasureOptions, Measures, Property, Values};
 
 use crate::engine::Device;
 use crate::errors;
 use crate::image::{in_place, numpys};
+use crate::parts::{Reduced, detached, reduced};
 use crate::view::View;
 use crate::work;
 
@@ -87,6 +90,17 @@ fn run_labels<L: Label + Element>(
     with_each! { U8 U16 U32 I16 I32 I64 F32 F64 }
 }
 
+/// The options for properties by their names, and a spacing of rows and columns.
+pub(crate) fn options(properties: &[String], spacing: (f64, f64)) -> PyResult<MeasureOptions> {
+    let properties: Vec<Property> = properties
+        .iter()
+        .map(|name| name.parse().map_err(errors::from_library))
+        .collect::<PyResult<_>>()?;
+    Ok(MeasureOptions::default()
+        .properties(properties)
+        .spacing([spacing.0, spacing.1]))
+}
+
 /// The columns of these properties of labels: pairs of a name, such as `bbox-0`, and an array.
 #[pyfunction]
 pub(crate) fn measure<'py>(
@@ -117,18 +131,7 @@ pub(crate) fn measure<'py>(
     columns(py, measures)
 }
 
-/// The options for properties by their names, and a spacing of rows and columns.
-pub(crate) fn options(properties: &[String], spacing: (f64, f64)) -> PyResult<MeasureOptions> {
-    let properties: Vec<Property> = properties
-        .iter()
-        .map(|name| name.parse().map_err(errors::from_library))
-        .collect::<PyResult<_>>()?;
-    Ok(MeasureOptions::default()
-        .properties(properties)
-        .spacing([spacing.0, spacing.1]))
-}
-
-/// A table's columns: pairs of a name and an array.
+/// The columns of a table: pairs of a name and an array.
 pub(crate) fn columns(py: Python<'_>, measures: Measures) -> PyResult<Bound<'_, PyList>> {
     let columns = measures.into_columns().into_iter().map(|column| {
         let (name, values) = Column::into_parts(column);
@@ -141,4 +144,97 @@ pub(crate) fn columns(py: Python<'_>, measures: Measures) -> PyResult<Bound<'_, 
     });
     let columns: Vec<_> = columns.collect::<PyResult<_>>()?;
     PyList::new(py, columns)
+}
+
+/// The sums of the labels in some rows of an image.
+#[pyclass(frozen, module = "trazar._trazar")]
+pub(crate) struct MeasurePart {
+    part: library::MeasurePart,
+}
+
+/// The part of a band: of the rows `rows` of arrays that also have the rows beside it.
+#[pyfunction]
+pub(crate) fn measure_part(
+    py: Python<'_>,
+    labels: &Bound<'_, PyAny>,
+    intensities: Option<&Bound<'_, PyAny>>,
+    rows: (u32, u32),
+    first_row: u32,
+    properties: Vec<String>,
+    spacing: (f64, f64),
+) -> PyResult<MeasurePart> {
+    let options = options(&properties, spacing)?;
+    let labels = Labels::of(&in_place(numpys(labels)?)?)?;
+    let intensities = match intensities {
+        Some(array) => Some(Intensities::of(&in_place(numpys(array)?)?)?),
+        None => None,
+    };
+    let own = rows.0..rows.1;
+    let part = detached(py, move || {
+        let intensities = intensities.as_ref();
+        with_labels!(&labels, labels => {
+            part_of(labels, intensities, own, first_row, &options)
+        })
+    })?;
+    Ok(MeasurePart { part })
+}
+
+fn part_of<L: Label + Element>(
+    labels: &View<L>,
+    intensities: Option<&Intensities>,
+    own: Range<u32>,
+    first_row: u32,
+    options: &MeasureOptions,
+) -> trazar::Result<library::MeasurePart> {
+    let labels = labels.view();
+    macro_rules! with_each {
+        ($($variant:ident)*) => {
+            match intensities {
+                None => library::MeasurePart::of(labels, own, first_row, options),
+                $(Some(Intensities::$variant(view)) => {
+                    let view = view.view();
+                    library::MeasurePart::of_intensities(labels, view, own, first_row, options)
+                })*
+            }
+        };
+    }
+    with_each! { U8 U16 U32 I16 I32 I64 F32 F64 }
+}
+
+#[pymethods]
+impl MeasurePart {
+    #[getter]
+    fn rows(&self) -> (u32, u32) {
+        let rows = self.part.rows();
+        (rows.start, rows.end)
+    }
+
+    fn __len__(&self) -> usize {
+        self.part.len()
+    }
+
+    /// This part and the one below it as one.
+    fn join(&self, py: Python<'_>, lower: &Self) -> PyResult<Self> {
+        let part = detached(py, || {
+            library::MeasurePart::join(self.part.try_clone()?, lower.part.try_clone()?)
+        })?;
+        Ok(Self { part })
+    }
+
+    /// The columns of the labels, as [`measure`] has them.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        columns(py, detached(py, || self.part.try_clone()?.finish())?)
+    }
+
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
+        let part = detached(py, || library::MeasurePart::from_bytes(bytes))?;
+        Ok(Self { part })
+    }
+
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let part = &this.get().part;
+        let bytes = detached(this.py(), || part.to_bytes())?;
+        reduced(this.get_type(), &bytes)
+    }
 }

@@ -25,35 +25,42 @@ use crate::work;
 macro_rules! on_values {
     ($array:expr, $function:ident($($argument:expr),*)) => {{
         let array = $array;
-        if let Ok(array) = array.cast::<PyArray2<u8>>() {
+        if let Ok(array) = array.cast::<numpy::PyArray2<u8>>() {
             $function(array, $($argument),*)
-        } else if let Ok(array) = array.cast::<PyArray2<u16>>() {
+        } else if let Ok(array) = array.cast::<numpy::PyArray2<u16>>() {
             $function(array, $($argument),*)
-        } else if let Ok(array) = array.cast::<PyArray2<u32>>() {
+        } else if let Ok(array) = array.cast::<numpy::PyArray2<u32>>() {
             $function(array, $($argument),*)
-        } else if let Ok(array) = array.cast::<PyArray2<i16>>() {
+        } else if let Ok(array) = array.cast::<numpy::PyArray2<i16>>() {
             $function(array, $($argument),*)
-        } else if let Ok(array) = array.cast::<PyArray2<i32>>() {
+        } else if let Ok(array) = array.cast::<numpy::PyArray2<i32>>() {
             $function(array, $($argument),*)
-        } else if let Ok(array) = array.cast::<PyArray2<i64>>() {
+        } else if let Ok(array) = array.cast::<numpy::PyArray2<i64>>() {
             $function(array, $($argument),*)
-        } else if let Ok(array) = array.cast::<PyArray2<f32>>() {
+        } else if let Ok(array) = array.cast::<numpy::PyArray2<f32>>() {
             $function(array, $($argument),*)
         } else {
-            Err(PyTypeError::new_err("an array of values of another type"))
+            Err(pyo3::exceptions::PyTypeError::new_err(
+                "an array of values of another type",
+            ))
         }
     }};
 }
 
+pub(crate) use on_values;
+
 /// Which pixels of an image belong to regions.
-struct Counted<T> {
+pub(crate) struct Counted<T> {
     background: Vec<T>,
     mask: Option<BinaryImage>,
 }
 
 impl<T: PixelValue + Element> Counted<T> {
     /// `background` is an array of the image's type.
-    fn new(background: &Bound<'_, PyAny>, mask: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+    pub(crate) fn new(
+        background: &Bound<'_, PyAny>,
+        mask: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
         let background: Vec<T> = background
             .cast::<numpy::PyArray1<T>>()
             .map_err(|_| PyTypeError::new_err("background of another type"))?
@@ -62,7 +69,10 @@ impl<T: PixelValue + Element> Counted<T> {
         Ok(Self { background, mask })
     }
 
-    fn image<'a>(&'a self, values: ArrayView2<'a, T>) -> trazar::Result<ValueImage<'a, T>> {
+    pub(crate) fn image<'a>(
+        &'a self,
+        values: ArrayView2<'a, T>,
+    ) -> trazar::Result<ValueImage<'a, T>> {
         let mut image = ValueImage::new(values)?;
         for &value in &self.background {
             image = image.background(value)?;

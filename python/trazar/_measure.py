@@ -117,12 +117,7 @@ def measure(
     """
     import numpy as np
 
-    if isinstance(properties, str):
-        raise InputError(
-            f"properties={properties!r}: it is a sequence of names, such as ({properties!r},)"
-        )
-    asked = [str(name) for name in properties]
-    names = [_OLD_NAMES.get(name, name) for name in asked]
+    asked, names = _names(properties)
     distances = _spacing(spacing)
     if is_on_gpu(label_image):
         check_device(device)
@@ -132,7 +127,7 @@ def measure(
                 "place"
             )
         found = _trazar.device_measure(label_image, intensity_image, names, distances)
-        return _columns(asked, names, [_by_property(found)], False, separator)
+        return _assembled(asked, names, [_tabulated(found)], False, separator)
     labels = _labels(label_image)
     channels, is_multichannel = _channels(intensity_image, labels.shape)
     if labels.size == 0:
@@ -142,15 +137,24 @@ def measure(
     tables = []
     for channel in channels or [None]:
         wanted = names if not tables else [name for name in names if _is_of_intensities(name)]
-        found = _trazar.measure(labels, channel, wanted, distances, device)
-        tables.append(_by_property(found))
-    return _columns(asked, names, tables, is_multichannel, separator)
+        tables.append(_tabulated(_trazar.measure(labels, channel, wanted, distances, device)))
+    return _assembled(asked, names, tables, is_multichannel, separator)
 
 
 _Table = dict[str, list[tuple[tuple[int, ...], Any]]]
 
 
-def _columns(
+def _names(properties: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the properties as they were asked for, and by their new names."""
+    if isinstance(properties, str):
+        raise InputError(
+            f"properties={properties!r}: it is a sequence of names, such as ({properties!r},)"
+        )
+    asked = [str(name) for name in properties]
+    return asked, [_OLD_NAMES.get(name, name) for name in asked]
+
+
+def _assembled(
     asked: list[str],
     names: list[str],
     tables: list[_Table],
@@ -169,7 +173,8 @@ def _columns(
     return columns
 
 
-def _by_property(columns: list[tuple[str, Any]]) -> _Table:
+def _tabulated(columns: list[tuple[str, Any]]) -> _Table:
+    """Return each property's columns with their indices."""
     """Return each property's columns with their indices."""
     table: _Table = {}
     for column, values in columns:

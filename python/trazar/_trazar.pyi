@@ -21,7 +21,9 @@ __all__ = [
     "HostContours",
     "LabelPart",
     "Mask",
+    "MeasurePart",
     "Measures",
+    "RegionPart",
     "__version__",
     "checked_offset",
     "command",
@@ -47,6 +49,7 @@ __all__ = [
     "label_part",
     "label_values",
     "measure",
+    "measure_part",
     "pack",
     "region_dicts",
     "region_wkb",
@@ -61,6 +64,7 @@ __all__ = [
     "sieve",
     "trace",
     "trace_part",
+    "trace_region_part",
     "trace_regions",
 ]
 
@@ -138,6 +142,14 @@ def trace_part(
     geometry: str,
     device: str,
 ) -> ContourPart: ...
+def trace_region_part(
+    rows: tuple[NDArray[Any], Any],
+    first_row: int,
+    above: tuple[NDArray[Any], Any] | None,
+    below: tuple[NDArray[Any], Any] | None,
+    background: NDArray[Any],
+    connectivity: int,
+) -> RegionPart: ...
 def trace_regions(
     array: NDArray[Any],
     background: NDArray[Any],
@@ -182,6 +194,14 @@ def measure(
     spacing: tuple[float, float],
     device: str,
 ) -> list[tuple[str, NDArray[Any]]]: ...
+def measure_part(
+    labels: Any,
+    intensities: Any | None,
+    rows: tuple[int, int],
+    first_row: int,
+    properties: Sequence[str],
+    spacing: tuple[float, float],
+) -> MeasurePart: ...
 def rle_encode(masks: Any, turned: bool) -> list[_Text]: ...
 def rle_encode_labels(labels: Any) -> tuple[NDArray[np.int64], list[_Text]]: ...
 def rle_decode(masks: Sequence[_Mask]) -> NDArray[np.uint8]: ...
@@ -295,6 +315,26 @@ class ContourPart:
     ]: ...
     @staticmethod
     def from_bytes(bytes: bytes) -> ContourPart: ...
+
+@final
+class MeasurePart:
+    @property
+    def rows(self) -> tuple[int, int]: ...
+    def __len__(self) -> int: ...
+    def join(self, lower: MeasurePart) -> MeasurePart: ...
+    def finish(self) -> list[tuple[str, NDArray[Any]]]: ...
+    @staticmethod
+    def from_bytes(bytes: bytes) -> MeasurePart: ...
+
+@final
+class RegionPart:
+    @property
+    def rows(self) -> tuple[int, int]: ...
+    def join(self, lower: RegionPart) -> RegionPart: ...
+    def finish(self) -> tuple[HostContours, NDArray[Any], NDArray[np.uint32], int]: ...
+    def count(self) -> int: ...
+    @staticmethod
+    def from_bytes(dtype: str, bytes: bytes) -> RegionPart: ...
 
 @final
 class HostContours:

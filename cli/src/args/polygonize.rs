@@ -21,6 +21,7 @@ Examples:
   trazar polygonize classes.tif -o classes.fgb --min-area 10
   trazar polygonize labels.npy -o cells.geojson --nodata 0
   trazar polygonize classes.png -o layers.gds --pixel-size 5
+  trazar polygonize country.tif -o country.fgb --memory 2GiB
   trazar polygonize classes.tif -o - --format geojsonl --quiet | head -n 1")]
 pub(crate) struct PolygonizeArgs {
     /// Raster to read, one value per pixel: TIFF, PNG (grey or indices), PGM, or .npy (2-D; bool,
@@ -56,7 +57,8 @@ pub(crate) struct PolygonizeArgs {
     #[arg(long, value_name = "C")]
     pub(crate) coordinates: Option<Coordinates>,
 
-    /// Not possible yet: regions need the whole raster in memory
+    /// Read and trace the raster in bands, with at most about SIZE of memory (such as 2GiB). The
+    /// output is the same. The rings are kept in a temporary file in the output's folder
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub(crate) memory: Option<u64>,
 

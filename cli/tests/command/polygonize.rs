@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tiff::encoder::{TiffEncoder, colortype};
 use tiff::tags::Tag;
 
-use crate::common::{Folder, Run, header, run};
+use crate::common::{Folder, Run, command, header, run};
 
 /// Three classes: a 7 in a hole of 4s, 4s apart, and 0.
 const CLASSES: [u8; 20] = [
@@ -311,7 +311,10 @@ fn what_does_not_go_together() {
     let classes = npy(&folder);
     let out = folder.at("a.svg");
     let svg = ["-o", out.to_str().unwrap()];
-    polygonize(&classes, &["--memory", "1GiB"]).failed(2, &["--memory", "bands"]);
+    polygonize(&classes, &["--memory", "1GiB", "--device", "emulator"])
+        .failed(2, &["--memory", "--device"]);
+    polygonize(&classes, &["--memory", "1MiB"])
+        .failed(2, &["classes.npy", "memory", "MiB or more"]);
     polygonize(&classes, &[&svg[..], &["--layer", "3"]].concat()).failed(2, &["--layer", "GDSII"]);
     polygonize(&classes, &[&svg[..], &["--coordinates", "world"]].concat())
         .failed(2, &["--coordinates", ".geojson"]);
@@ -334,4 +337,129 @@ fn what_does_not_go_together() {
     let colours = folder.put("c.ppm", "P3 1 1 9 1 2 3");
     polygonize(&colours, &[]).failed(1, &["c.ppm", "one channel"]);
     assert_eq!(folder.names(), ["c.ppm", "classes.npy", "n.npy"]);
+}
+
+/// Memory for bands of some rows of [`smooth_classes`] on [two threads](two_threads).
+const SMALL: &str = "50MiB";
+
+/// The command on two threads: the memory it needs depends on their number.
+fn two_threads(input: &Path, options: &[&str]) -> Run {
+    let mut command = command();
+    command.env("RAYON_NUM_THREADS", "2");
+    command.arg("polygonize").arg(input).args(options);
+    Run::of(command.output().unwrap())
+}
+
+/// 600 × 700 pixels of classes in blobs and stripes, some of a pixel, as a GeoTIFF in strips of 5
+/// rows.
+fn smooth_classes<C: colortype::ColorType>(
+    folder: &Folder,
+    name: &str,
+    value: impl Fn(u32) -> C::Inner,
+) -> PathBuf
+where
+    [C::Inner]: tiff::encoder::TiffValue,
+{
+    let class = |x: u32, y: u32| {
+        let (fx, fy) = (f64::from(x), f64::from(y));
+        let wave = (fx / 23.0).sin() + (fy / 31.0).cos() + ((fx + fy) / 57.0).sin();
+        match (x * 7 + y * 13) % 101 {
+            0 => 9,
+            _ => ((wave + 3.0) * 1.5) as u32,
+        }
+    };
+    let pixels = (0..700).flat_map(|y| (0..600).map(move |x| (x, y)));
+    let values: Vec<C::Inner> = pixels.map(|(x, y)| value(class(x, y))).collect();
+    let path = folder.at(name);
+    let mut pages = TiffEncoder::new(fs::File::create(&path).unwrap()).unwrap();
+    let mut page = pages.new_image::<C>(600, 700).unwrap();
+    page.rows_per_strip(5).unwrap();
+    let fields = page.encoder();
+    fields.write_tag(Tag::GdalNodata, "3").unwrap();
+    fields
+        .write_tag(Tag::ModelPixelScaleTag, &[10.0, 10.0, 0.0][..])
+        .unwrap();
+    let tie = [0.0, 0.0, 0.0, 500.0, 900.0, 0.0];
+    fields.write_tag(Tag::ModelTiepointTag, &tie[..]).unwrap();
+    let keys = [1u16, 1, 0, 1, 3072, 0, 1, 25832];
+    fields
+        .write_tag(Tag::GeoKeyDirectoryTag, &keys[..])
+        .unwrap();
+    page.write_data(&values).unwrap();
+    drop(pages);
+    path
+}
+
+#[test]
+fn bands_give_the_same_files() {
+    let folder = Folder::new();
+    let rasters = [
+        smooth_classes::<colortype::Gray8>(&folder, "bytes.tif", |class| class as u8),
+        smooth_classes::<colortype::GrayI32>(&folder, "integers.tif", |class| class as i32 - 4),
+        smooth_classes::<colortype::Gray64Float>(&folder, "floats.tif", |class| match class {
+            5 => f64::NAN,
+            class => f64::from(class) / 2.0,
+        }),
+    ];
+    let all = [
+        &["--format", "fgb"][..],
+        &["--format", "geojson", "--connectivity", "8"],
+        &["--format", "geojsons", "--min-area", "5"],
+        &["--format", "geojsonl", "--nodata", "2"],
+        &["--format", "svg", "--nodata", "none"],
+    ];
+    let (whole, bands) = (folder.at("whole"), folder.at("bands"));
+    for raster in &rasters {
+        for options in all {
+            let write = |to: &Path, more: &[&str]| {
+                let to = ["--json", "-o", to.to_str().unwrap()];
+                two_threads(raster, &[&to[..], options, more].concat())
+            };
+            let expected = write(&whole, &[]).succeeded().json();
+            for memory in [SMALL, "2GiB"] {
+                let mut found = write(&bands, &["--memory", memory]).succeeded().json();
+                let what = format!("{}, {options:?}, {memory}", raster.display());
+                assert!(
+                    fs::read(&bands).unwrap() == fs::read(&whole).unwrap(),
+                    "{what}"
+                );
+                let rows = found["rows_of_band"].as_u64().unwrap();
+                assert_eq!(rows == 700, memory != SMALL, "{rows} rows, {what}");
+                for fact in [
+                    "regions",
+                    "holes",
+                    "points",
+                    "left_out",
+                    "nodata",
+                    "transform",
+                ] {
+                    assert_eq!(found[fact].take(), expected[fact], "{fact}, {what}");
+                }
+            }
+        }
+    }
+    let names = ["bands", "bytes.tif", "floats.tif", "integers.tif", "whole"];
+    assert_eq!(folder.names(), names);
+    let said = two_threads(&rasters[0], &["--memory", SMALL])
+        .succeeded()
+        .stderr;
+    assert!(said.contains("bands of"), "{said}");
+}
+
+#[test]
+fn a_value_that_is_no_region_far_down_leaves_no_file() {
+    let folder = Folder::new();
+    let mut values = vec![0.5f64; 600 * 700];
+    values[600 * 650 + 3] = 0.1;
+    let bytes: Vec<u8> = values
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect();
+    let exact = folder.npy("exact.npy", &header("<f8", false, "(700, 600)"), &bytes);
+    let out = folder.at("out.fgb");
+    for memory in [SMALL, "1GiB"] {
+        let options = ["-o", out.to_str().unwrap(), "--memory", memory];
+        two_threads(&exact, &options).failed(1, &["exact.npy", "0.1 at x = 3, y = 650", "32-bit"]);
+    }
+    assert_eq!(folder.names(), ["exact.npy"]);
 }

@@ -87,9 +87,9 @@ pub use self::measures::write_measures_csv;
 pub use self::output::Output;
 pub use self::progress::report_reading;
 pub use self::regions::{
-    FileValue, RegionSource, RegionWriteOptions, write_regions_flatgeobuf, write_regions_gds,
-    write_regions_geojson, write_regions_geojson_lines, write_regions_geojson_sequence,
-    write_regions_svg,
+    FileValue, RegionSource, RegionWriteOptions, count_regions, write_regions_flatgeobuf,
+    write_regions_gds, write_regions_geojson, write_regions_geojson_lines,
+    write_regions_geojson_sequence, write_regions_svg,
 };
 pub use self::route::{
     read_case, read_pins, read_weights, write_case_text, write_routes_json, write_routes_png,

@@ -8,6 +8,7 @@ mod samples;
 pub(crate) mod values;
 
 pub use samples::Samples;
+pub(crate) use values::Key;
 pub use values::{PixelValue, ValueImage};
 
 use crate::error::{Error, OptionProblem, Result};

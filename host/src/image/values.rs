@@ -12,8 +12,11 @@ pub trait PixelValue: Sample + Send + Sync + std::fmt::Debug + Key {}
 
 /// What the library needs to know of a [`PixelValue`]; outside, the trait cannot be implemented.
 mod sealed {
-    /// An integer for each value, in the order of the values.
-    pub trait Key: crate::image::gpu::DeviceValue {
+    /// An integer for each value, in the order of the values; and how the type is named in bytes.
+    pub trait Key: crate::image::gpu::DeviceValue + crate::bytes::Number {
+        /// The type's number in byte formats.
+        const TYPE: u8;
+
         /// The same for equal values, and only for these; unspecified for NaN.
         fn key(self) -> u64;
     }
@@ -22,8 +25,9 @@ mod sealed {
 pub(crate) use sealed::Key;
 
 macro_rules! pixel_values {
-    ($($type:ty => $key:expr;)*) => {$(
+    ($($type:ty, $number:literal => $key:expr;)*) => {$(
         impl Key for $type {
+            const TYPE: u8 = $number;
             #[inline(always)]
             fn key(self) -> u64 {
                 $key(self)
@@ -37,13 +41,13 @@ macro_rules! pixel_values {
 const SIGN: u64 = 1 << 63;
 
 pixel_values! {
-    u8 => u64::from;
-    u16 => u64::from;
-    u32 => u64::from;
-    i16 => |value| i64::from(value).cast_unsigned() ^ SIGN;
-    i32 => |value| i64::from(value).cast_unsigned() ^ SIGN;
-    i64 => |value: i64| value.cast_unsigned() ^ SIGN;
-    f32 => float_key;
+    u8, 1 => u64::from;
+    u16, 2 => u64::from;
+    u32, 3 => u64::from;
+    i16, 4 => |value| i64::from(value).cast_unsigned() ^ SIGN;
+    i32, 5 => |value| i64::from(value).cast_unsigned() ^ SIGN;
+    i64, 6 => |value: i64| value.cast_unsigned() ^ SIGN;
+    f32, 7 => float_key;
 }
 
 #[inline(always)]

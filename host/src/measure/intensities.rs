@@ -306,7 +306,7 @@ fn weighted_sums<T: sealed::Summed + Copy>(run: &[T]) -> [f64; 4] {
 }
 
 /// How the sums of an image's type are to be read.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Kind {
     pub(super) has_squares: bool,
     pub(super) is_whole: bool,

@@ -21,6 +21,10 @@ mod hull;
 mod intensities;
 mod labels;
 mod object;
+mod part;
+mod part_bytes;
+#[cfg(test)]
+mod part_tests;
 mod planes;
 mod properties;
 mod rows;
@@ -31,6 +35,8 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 pub(crate) use columns::column_runs;
@@ -39,6 +45,7 @@ pub(crate) use gpu::measure_host;
 pub(crate) use intensities::AnyIntensities;
 pub use intensities::Intensity;
 pub use labels::Label;
+pub use part::{MARGIN, MeasurePart};
 pub use properties::Property;
 pub use table::{Column, Measures, Values};
 
@@ -166,14 +173,15 @@ fn measure_images(
         intensities: intensities.filter(|_| needs.brightness || needs.weighted),
         needs,
     };
-    let sums = sum_up_all(work, rows, progress)?;
+    let all = 0..labels.height();
+    let sums = sum_up_rows(work, all, rows, progress)?;
     let kind = intensities.map(IntensityImage::kind).unwrap_or_default();
-    let measures = table_of(&sums, options, kind)?;
+    let table = table_of(&sums, options, kind)?;
     progress.report(1, 1)?;
-    Ok(measures)
+    Ok(table)
 }
 
-/// The table of all labels, from their sums.
+/// The table of labels with these sums.
 fn table_of(sums: &Sums, options: &MeasureOptions, kind: Kind) -> Result<Measures> {
     let order = order_of(sums)?;
     let shapes = shapes_of(sums, options)?;
@@ -214,6 +222,11 @@ fn check(
             ),
         ));
     }
+    check_options(options, intensities.is_some())
+}
+
+/// Refuses options that contradict each other, and says which sums they need.
+fn check_options(options: &MeasureOptions, with_intensities: bool) -> Result<Needs> {
     let [rows, columns] = options.spacing;
     if !options
         .spacing
@@ -228,7 +241,7 @@ fn check(
     }
     let mut needs = Needs::default();
     for &property in options.properties.as_slice() {
-        if intensities.is_none() && property.needs_intensities() {
+        if !with_intensities && property.needs_intensities() {
             return Err(Error::option(
                 "properties",
                 OptionProblem::Missing,
@@ -252,14 +265,19 @@ fn slots_limit(pixels: usize) -> usize {
     pixels.min(1 << 30)
 }
 
-/// Sums up the image, strip by strip on all threads.
-fn sum_up_all(work: Work<'_>, rows: usize, progress: &Progress<'_>) -> Result<Sums> {
-    let (width, height) = (work.labels.width(), work.labels.height());
+/// Sums up some rows of the image in strips of `rows` rows, on all threads.
+fn sum_up_rows(
+    work: Work<'_>,
+    all_rows: Range<usize>,
+    rows: usize,
+    progress: &Progress<'_>,
+) -> Result<Sums> {
+    let (width, height) = (work.labels.width(), all_rows.len());
     let strips = height.div_ceil(rows);
     let new_slots = || Slots::new(slots_limit(width.saturating_mul(rows)));
     let strip = |strip: usize, slots: &mut Slots| {
-        let first = strip * rows;
-        sum_up(work, first, (first + rows).min(height), slots)
+        let first = all_rows.start + strip * rows;
+        sum_up(work, first, (first + rows).min(all_rows.end), slots)
     };
     let mut all = Sums::default();
     let mut slots = Slots::new(slots_limit(width.saturating_mul(height)));

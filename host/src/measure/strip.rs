@@ -12,7 +12,7 @@ use super::slots::{Slots, room};
 use super::sums::{Base, Brightness, Outline, Pairs, Powers, Second, Span, power_sums};
 use crate::error::{Error, Result};
 use crate::image::WORD_BITS;
-use crate::memory::{push, with_room, zeroed_vec};
+use crate::memory::{collect, push, with_room, zeroed_vec};
 
 /// Which sums the properties need.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -29,7 +29,7 @@ pub(super) struct Needs {
 }
 
 /// The sums of labels, each label at its slot. Arrays that are not needed are empty.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Sums {
     pub(super) bases: Vec<Base>,
     pub(super) second: Vec<Second>,
@@ -83,6 +83,33 @@ impl Sums {
         add(&mut self.weighted, needs.weighted)?;
         self.bases.push(Base::new(label, row, column));
         Ok(slot)
+    }
+
+    /// Moves all rows: row `from` becomes row `to`.
+    pub(super) fn move_rows(&mut self, from: u32, to: u32) {
+        let moved = |row: &mut u32| *row = *row - from + to;
+        for base in &mut self.bases {
+            moved(&mut base.row);
+            moved(&mut base.last_row);
+        }
+        self.spans.iter_mut().for_each(|span| moved(&mut span.row));
+    }
+
+    /// A copy.
+    pub(super) fn try_clone(&self) -> Result<Self> {
+        fn copy<T: Copy>(all: &[T]) -> Result<Vec<T>> {
+            collect(all.iter().copied(), "the sums of labels")
+        }
+        Ok(Self {
+            bases: copy(&self.bases)?,
+            second: copy(&self.second)?,
+            powers: copy(&self.powers)?,
+            pairs: copy(&self.pairs)?,
+            outlines: copy(&self.outlines)?,
+            brightness: copy(&self.brightness)?,
+            weighted: copy(&self.weighted)?,
+            spans: copy(&self.spans)?,
+        })
     }
 
     /// Adds the sums of a strip below all rows so far. Each label's sums are joined in the order of

@@ -130,11 +130,6 @@ impl<'a> Band<'a> {
         Ok(())
     }
 
-    /// Whether there are rows above or below it.
-    pub(in super::super) fn is_part(&self) -> bool {
-        self.row_above(0).is_some() || self.row_below(self.height() - 1).is_some()
-    }
-
     /// Row `y` of the band.
     pub(in crate::trace) fn row(&self, y: u32) -> &'a [u64] {
         self.image.row(self.own.0 + y)

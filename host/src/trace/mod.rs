@@ -23,6 +23,7 @@ pub(crate) mod cpu;
 pub(crate) mod gpu;
 mod parts;
 mod source;
+mod value_band;
 
 pub use band::Band;
 pub use contours::{BorderKind, Contour, ContourArrays, Contours, HierarchyRow, Links};
@@ -31,8 +32,9 @@ pub use gpu::{
     DeviceValueContours,
 };
 pub(crate) use gpu::{Rings, ValueContoursOf};
-pub use parts::{BandTracer, ContourPart, StoredContours};
+pub use parts::{BandTracer, ContourPart, RegionPart, RegionTracer, StoredContours, StoredRegions};
 pub use source::ContourSource;
+pub use value_band::ValueBand;
 
 use crate::backend::Backend;
 use crate::error::{Error, OptionProblem, Result};

@@ -1,10 +1,12 @@
-"""Labels, contours, statistics and cost distances of Dask arrays, on any of Dask's schedulers.
+"""Labels, contours, regions, statistics and costs of Dask arrays, on any of Dask's schedulers.
 
 ======================  ==========================================================================
 :func:`label`           connected components: a lazy array of labels, and their number
 :func:`label_stats`     the same, with areas, boxes and centroids as lazy columns
 :func:`trace`           the borders of an image: :class:`LazyContours`
 :func:`find_contours`   the same, as ``cv2.findContours`` returns them
+:func:`polygonize`      the regions of equal value, as polygons: :class:`LazyRegions`
+:func:`measure`         measures of labels, as ``skimage.measure.regionprops_table``'s
 :func:`cost_distance`   costs of travel on a raster of friction, chunk by chunk
 ======================  ==========================================================================
 
@@ -20,10 +22,10 @@ Bands
 -----
 All functions but ``cost_distance``, which works on chunks, take ``rows``: the number of rows of a
 band. An array that is chunked in both directions is rechunked to bands by Dask, and one that does
-not consist of booleans or bytes is compared to booleans before, chunk by chunk. With ``None``, a
-band has the rows of a chunk. With ``"auto"`` it has too, unless four bytes per pixel of it are more
-than Dask's setting ``array.chunk-size`` (128 MiB unless set), or less than a sixteenth: then it is
-divided or joined.
+not consist of booleans or bytes is compared to booleans before, chunk by chunk, but for
+``polygonize`` and ``measure``, which take values as they are. With ``None``, a band has the rows of
+a chunk. With ``"auto"`` it has too, unless four bytes per pixel of it are more than Dask's setting
+``array.chunk-size`` (128 MiB unless set), or less than a sixteenth: then it is divided or joined.
 
 A band takes at most, per pixel, while one thread works on it:
 
@@ -32,12 +34,14 @@ A band takes at most, per pixel, while one thread works on it:
 1/8 byte                    its bits, which stay on the worker until the end
 4 bytes, or 12 for int64    its labels, and 2 to 4 per pixel for their forest, if it is noise
 up to 4 bytes               its borders, if it is noise
+10 bytes and the values     the regions of a band of values, if it is noise
 ==========================  ====================================================================
 
 Devices
 -------
-All functions but ``cost_distance`` take ``device``. With ``"cuda"``, each worker process works on
-the first GPU that it sees, where dask-cuda's ``LocalCUDACluster`` gives each its own::
+``label``, ``label_stats``, ``trace`` and ``find_contours`` take ``device``. With ``"cuda"``, each
+worker process works on the first GPU that it sees, where dask-cuda's ``LocalCUDACluster`` gives
+each its own::
 
     with LocalCUDACluster() as cluster, Client(cluster):
         labels, count = trazar.dask.label(array, device="cuda")
@@ -66,10 +70,32 @@ except ImportError as missing:
 from trazar.dask._contours import LazyContours, find_contours, trace
 from trazar.dask._distances import cost_distance
 from trazar.dask._labels import label, label_stats
+from trazar.dask._measure import measure
+from trazar.dask._regions import LazyRegions, polygonize
 
-__all__ = ["LazyContours", "cost_distance", "find_contours", "label", "label_stats", "trace"]
+__all__ = [
+    "LazyContours",
+    "LazyRegions",
+    "cost_distance",
+    "find_contours",
+    "label",
+    "label_stats",
+    "measure",
+    "polygonize",
+    "trace",
+]
 
-for _public in (LazyContours, cost_distance, find_contours, label, label_stats, trace):
+for _public in (
+    LazyContours,
+    LazyRegions,
+    cost_distance,
+    find_contours,
+    label,
+    label_stats,
+    measure,
+    polygonize,
+    trace,
+):
     _public.__module__ = "trazar.dask"
 
 del dask, _public

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     Tasks: TypeAlias = dict[Any, Any]
 
 
-def in_bands(array: Any, threshold: float | None, rows: int | str | None) -> Any:
-    """Return the array as booleans or bytes whose chunks are bands of rows."""
+def checked(array: Any, rows: int | str | None) -> Any:
+    """Return an array of two dimensions, of real numbers and in chunks of known sizes."""
     array = array if isinstance(array, da.Array) else da.asanyarray(array)
     if array.ndim != 2:
         raise InputError(f"an array of shape {array.shape} is no image: (H, W) is one")
@@ -43,18 +43,30 @@ def in_bands(array: Any, threshold: float | None, rows: int | str | None) -> Any
         )
     if not (rows is None or rows == "auto" or (isinstance(rows, int) and rows > 0)):
         raise InputError(f"rows={rows!r}: it is a number of rows, 'auto', or None for the chunks'")
+    return array
+
+
+def in_bands(array: Any, threshold: float | None, rows: int | str | None) -> Any:
+    """Return the array as booleans or bytes whose chunks are bands of rows."""
+    array = checked(array, rows)
     check_threshold(threshold)
     if threshold is not None or array.dtype not in (np.bool_, np.uint8):
         array = array.map_blocks(_foreground, threshold, dtype=np.bool_)
     if 0 in array.shape:
         return array
+    return rechunked(array, rows)
+
+
+def rechunked(array: Any, rows: int | str | None) -> Any:
+    """Return an array with pixels in chunks that are bands of rows."""
     if rows == "auto":
         # Of labels, which are of four bytes.
         most = _bytes_per_chunk()
         largest = 4 * max(array.chunks[0]) * array.shape[1]
         if not most // SMALL <= largest <= most:
             most = most if largest > most else most // SMALL
-            return array.rechunk({0: "auto", 1: -1}, block_size_limit=max(1, most // 4))
+            limit = max(1, most // 4) * array.dtype.itemsize
+            return array.rechunk({0: "auto", 1: -1}, block_size_limit=limit)
         rows = None
     # A chunk without rows is no band.
     heights = tuple(height for height in array.chunks[0] if height > 0)

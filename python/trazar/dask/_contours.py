@@ -9,11 +9,8 @@ from typing import TYPE_CHECKING, Any, overload
 from uuid import uuid4
 
 import numpy as np
-from dask.array.optimization import optimize
-from dask.base import DaskMethodsMixin, tokenize
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
-from dask.threaded import get as threaded_get
 
 from trazar import _trazar
 from trazar._contours import Contours
@@ -21,6 +18,7 @@ from trazar._errors import InputError
 from trazar._tracing import CHAIN_APPROX_SIMPLE, RETR_TREE
 from trazar.dask._bands import Bands, device_of, in_bands
 from trazar.dask._dataset import Dataset
+from trazar.dask._lazy import Lazy
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
     PathLike = str | os.PathLike[str]
 
 
-class LazyContours(DaskMethodsMixin):  # type: ignore[misc]
+class LazyContours(Lazy):
     """The contours of a Dask array, not traced yet: what :func:`trace` returns.
 
     A Dask collection: ``compute()``, ``persist()``, ``visualize()`` and ``dask.compute`` take it.
@@ -48,55 +46,7 @@ class LazyContours(DaskMethodsMixin):  # type: ignore[misc]
     Contours(1 contour, 4 points, 4 × 3 pixels, cpu)
     """
 
-    __slots__ = ("_graph", "_key", "_layer", "_shape", "_shares")
-
-    def __init__(
-        self, graph: Any, key: Any, layer: str, shape: tuple[int, int], shares: int
-    ) -> None:
-        self._graph = graph
-        self._key = key
-        self._layer = layer
-        self._shape = shape
-        self._shares = shares
-
-    def __dask_graph__(self) -> Any:
-        return self._graph
-
-    def __dask_keys__(self) -> list[Any]:
-        return [self._key]
-
-    def __dask_layers__(self) -> tuple[str, ...]:
-        return (self._layer,)
-
-    def __dask_tokenize__(self) -> Any:
-        return self._key
-
-    __dask_scheduler__ = staticmethod(threaded_get)
-    __dask_optimize__ = staticmethod(optimize)
-
-    def __dask_postcompute__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return _finish, ()
-
-    def __dask_postpersist__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return self._rebuilt, ()
-
-    def _rebuilt(self, graph: Any, *, rename: dict[str, str] | None = None) -> LazyContours:
-        key = self._key
-        if rename:
-            from dask.base import replace_name_in_key
-
-            key = replace_name_in_key(key, rename)
-        layer = self._layer
-        if isinstance(graph, HighLevelGraph):
-            (layer,) = [name for name in graph.layers if key in graph.layers[name]][:1] or [layer]
-        else:
-            layer = tokenize(key)
-            graph = HighLevelGraph.from_collections(layer, dict(graph))
-        return LazyContours(graph, key, layer, self._shape, self._shares)
-
-    def __repr__(self) -> str:
-        height, width = self._shape
-        return f"LazyContours({width} × {height} pixels)"
+    __slots__ = ()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -270,12 +220,6 @@ class LazyContours(DaskMethodsMixin):  # type: ignore[misc]
                 "to_geoparquet needs GeoPandas and PyArrow: pip install geopandas pyarrow"
             ) from missing
         return self._write(folder, "parquet", _write_parquet, npartitions, overwrite, compute)
-
-    def _then(self, name: str, function: Callable[..., Any], *args: Any) -> Any:
-        """Return a task on the part of the whole image."""
-        key = f"{name}-{tokenize(self._key, *args)}"
-        tasks = {key: (function, self._key, *args)}
-        return Delayed(key, HighLevelGraph.from_collections(key, tasks, dependencies=[self]))
 
     def _write(
         self,
@@ -488,6 +432,9 @@ def _contours(part: _trazar.ContourPart) -> Contours:
 
 def _finish(parts: list[_trazar.ContourPart]) -> Contours:
     return _contours(parts[0])
+
+
+LazyContours._finished = _finish
 
 
 def _count(part: _trazar.ContourPart) -> int:

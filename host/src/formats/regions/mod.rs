@@ -13,6 +13,6 @@ pub use self::gds::write_regions_gds;
 pub use self::geojson::{
     write_regions_geojson, write_regions_geojson_lines, write_regions_geojson_sequence,
 };
-pub use self::source::{RegionSource, RegionWriteOptions};
+pub use self::source::{RegionSource, RegionWriteOptions, count_regions};
 pub use self::svg::write_regions_svg;
 pub use self::value::FileValue;

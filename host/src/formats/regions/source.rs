@@ -7,7 +7,7 @@ use crate::formats::contours::Component;
 use crate::formats::image::GeoReference;
 use crate::geometry::doubled_area;
 use crate::options::setters;
-use crate::trace::ContourSource;
+use crate::trace::{ContourSource, StoredContours, StoredRegions};
 use crate::{BorderKind, Contours, Regions, Result};
 
 /// Regions that are written to a file: rings along the pixels' edges, with values. [`Regions`], or
@@ -34,6 +34,23 @@ impl<T: FileValue> RegionSource for Regions<T> {
 
     fn rings(&self) -> &Contours {
         self.contours()
+    }
+
+    fn value(&self, ring: usize) -> T {
+        self.values()[ring]
+    }
+
+    fn region(&self, ring: usize) -> u32 {
+        self.regions()[ring]
+    }
+}
+
+impl<T: FileValue> RegionSource for StoredRegions<T> {
+    type Value = T;
+    type Rings = StoredContours;
+
+    fn rings(&self) -> &StoredContours {
+        self.rings()
     }
 
     fn value(&self, ring: usize) -> T {
@@ -114,4 +131,17 @@ pub(super) fn visit<S: RegionSource>(
         })?;
     }
     Ok(())
+}
+
+/// The number of regions of at least `min_area` pixels.
+///
+/// # Errors
+/// Those of the place where the points are.
+pub fn count_regions(regions: &impl RegionSource, min_area: u64) -> Result<u64> {
+    let mut count = 0;
+    visit(regions, min_area, |_| {
+        count += 1;
+        Ok(())
+    })?;
+    Ok(count)
 }

@@ -35,7 +35,10 @@ pub(super) fn half_of(open: &[OpenSaddle], x: u32, y: u32, code: u8) -> u32 {
         y + u32::from(is_upper_pixel),
         x + u32::from(matches!(code, 0 | 3)),
     );
-    let saddle = open.partition_point(|saddle| (saddle.y, saddle.x) < corner);
+    // Ends of E and W sides are rising saddles, which come after falling ones at the same corner.
+    let is_rising = code.is_multiple_of(2);
+    let saddle = open
+        .partition_point(|saddle| ((saddle.y, saddle.x), !saddle.falling) < (corner, is_rising));
     2 * saddle as u32 + u32::from(!is_upper_pixel)
 }
 

@@ -12,7 +12,8 @@
 //! between two components that both continue there is **open**, and so are the saddles at the
 //! corners of the band's upper and lower rim. They are decided when parts are joined.
 
-use std::collections::HashMap;
+mod band;
+
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -28,6 +29,8 @@ use crate::error::{Error, Result};
 use crate::image::WORD_BITS;
 use crate::memory::{reserve, zeroed_vec};
 use crate::trace::Band;
+
+pub(in crate::trace) use band::{BandRows, any_within, for_each_run};
 
 /// One bit per saddle, at the pixel to its lower right.
 pub(in crate::trace) struct Saddles {
@@ -48,16 +51,27 @@ pub(in crate::trace) enum Diagonal {
     Rising = 1,
 }
 
-/// A band's open saddles and 4-connected components, as needed to join it to other parts.
-#[derive(Debug, Default)]
-pub(in crate::trace) struct OpenSaddles {
-    /// In raster order of their corners.
+/// A band's open saddles and 4-connected components, as needed to join it to other parts. `V` is
+/// what regions differ in: their values, or nothing where there is one.
+#[derive(Debug)]
+pub(in crate::trace) struct OpenSaddles<V = ()> {
+    /// In raster order of their corners; of two at a corner, the falling one first.
     pub(in crate::trace) saddles: Vec<OpenSaddle>,
-    /// The runs that touch foreground in the row above the band, and those that touch foreground in
+    /// The runs that touch pixels of their region in the row above the band, and those that do in
     /// the row below it, from left to right.
-    pub(in crate::trace) runs: [Vec<RimRun>; 2],
+    pub(in crate::trace) runs: [Vec<RimRun<V>>; 2],
     /// The number of components that have such runs.
     pub(in crate::trace) components: u32,
+}
+
+impl<V> Default for OpenSaddles<V> {
+    fn default() -> Self {
+        Self {
+            saddles: Vec::new(),
+            runs: [Vec::new(), Vec::new()],
+            components: 0,
+        }
+    }
 }
 
 /// A saddle that is not yet known to be joined or not.
@@ -76,12 +90,14 @@ pub(in crate::trace) struct OpenSaddle {
 /// Sentinel: the component does not continue beyond the part.
 pub(in crate::trace) const ENDED: u32 = u32::MAX;
 
-/// A run of foreground in the first or last row of a part.
+/// A run in the first or last row of a part.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::trace) struct RimRun {
+pub(in crate::trace) struct RimRun<V = ()> {
     /// Its first column, and the one after its last.
     pub(in crate::trace) columns: [u32; 2],
     pub(in crate::trace) component: u32,
+    /// Its region's. Runs above each other with the same value are of one region.
+    pub(in crate::trace) value: V,
 }
 
 /// The fewest pixels that are worth a task.
@@ -227,7 +243,7 @@ impl Saddles {
     }
 
     /// Finds the saddles of a band that are joined, and those that are open.
-    pub(in crate::trace) fn of_band(band: Band<'_>) -> Result<(Self, OpenSaddles)> {
+    pub(in crate::trace) fn of_band<R: BandRows>(band: R) -> Result<(Self, OpenSaddles<R::Value>)> {
         let mut components = Components::of(band)?;
         components.find_those_that_go_on()?;
         let (joined, open, saddles) = components.saddles_of_band()?;
@@ -259,10 +275,11 @@ impl Saddles {
         self.joined.get(at).copied().unwrap_or(!0)
     }
 
-    /// The open saddles at the pixels of a word.
+    /// The open saddles on a diagonal at the pixels of a word.
     #[inline]
-    pub(in crate::trace) fn open(&self, word: usize) -> u64 {
-        self.open.get(word).copied().unwrap_or(0)
+    pub(in crate::trace) fn open<P: Pixels>(&self, word: usize, diagonal: Diagonal) -> u64 {
+        let at = word * P::DIAGONALS + diagonal as usize % P::DIAGONALS;
+        self.open.get(at).copied().unwrap_or(0)
     }
 }
 
@@ -388,122 +405,6 @@ impl<R: RunRows> Components<R> {
     }
 }
 
-impl<'a> Components<Band<'a>> {
-    /// Marks the components that have foreground beyond the band.
-    fn find_those_that_go_on(&mut self) -> Result<()> {
-        if !self.rows.is_part() {
-            return Ok(());
-        }
-        let words = self.parents.len().div_ceil(WORD_BITS);
-        self.goes_on = zeroed_vec(words, "the runs of rows")?;
-        for (y, beyond) in self.rims().into_iter().flatten() {
-            self.for_each_rim_run(y, beyond, |_, root| {
-                let (word, bit) = (root as usize / WORD_BITS, root as usize % WORD_BITS);
-                self.goes_on[word].fetch_or(1 << bit, Relaxed);
-            });
-        }
-        Ok(())
-    }
-
-    /// The first and the last row, each with the row beyond it, if there is one.
-    fn rims(&self) -> [Option<(u32, &'a [u64])>; 2] {
-        let last = self.rows.height() - 1;
-        [
-            self.rows.row_above(0).map(|row| (0, row)),
-            self.rows.row_below(last).map(|row| (last, row)),
-        ]
-    }
-
-    /// Visits the runs of row `y` that touch foreground of the row `beyond`, with their columns and
-    /// roots.
-    fn for_each_rim_run(&self, y: u32, beyond: &[u64], mut visit: impl FnMut([u32; 2], u32)) {
-        let row = self.rows.row(y);
-        let mut run = self.first_runs[y as usize];
-        for_each_run(row, |columns| {
-            if any_within(beyond, columns) {
-                visit(columns, find_and_shorten(Forest(&self.parents), run));
-            }
-            run += 1;
-        });
-    }
-
-    /// The planes of joined and of open saddles, and the open ones with the roots of components.
-    fn saddles_of_band(&self) -> Result<(Vec<u64>, Vec<u64>, Vec<OpenSaddle>)> {
-        let row_words = self.rows.width() as usize / WORD_BITS + 1;
-        let is_part = self.rows.is_part();
-        let (joined, found) = self.saddles(usize::from(is_part))?;
-        let mut open: Vec<u64> = Vec::new();
-        if is_part {
-            open = zeroed_vec(joined.len(), "the plane of saddles")?;
-        }
-        let [above, below] = self.rims();
-        let mut saddles = match above {
-            Some((y, beyond)) => self.rim_saddles(0, [beyond, self.rows.row(y)])?,
-            None => Vec::new(),
-        };
-        let at_lower_rim = match below {
-            Some((y, beyond)) => self.rim_saddles(y + 1, [self.rows.row(y), beyond])?,
-            None => Vec::new(),
-        };
-        reserve(
-            &mut saddles,
-            found.len() + at_lower_rim.len(),
-            "the open saddles",
-        )?;
-        saddles.extend(found.into_iter().chain(at_lower_rim));
-        for saddle in &saddles {
-            let (word, bit) = (saddle.x as usize / WORD_BITS, saddle.x as usize % WORD_BITS);
-            open[saddle.y as usize * row_words + word] |= 1 << bit;
-        }
-        Ok((joined, open, saddles))
-    }
-
-    /// The saddles between two rows, one of them beyond the band.
-    fn rim_saddles(&self, y: u32, rows: [&[u64]; 2]) -> Result<Vec<OpenSaddle>> {
-        // The row that is in the band, and the number of runs before it.
-        let inside = usize::from(y == 0);
-        let mut first_runs = [0; 2];
-        first_runs[inside] = self.first_runs[y.saturating_sub(1) as usize];
-        let mut found = FoundSaddles::default();
-        Overlap::for_each(rows, first_runs, |i, overlap| {
-            overlap.for_each_saddle::<Plane>(|bit, diagonal, runs| {
-                let root = find_and_shorten(Forest(&self.parents), runs[inside]);
-                let mut components = [ENDED; 2];
-                if self.goes_on(root) {
-                    components[inside] = root;
-                }
-                let corner = [i as u32 * WORD_BITS as u32 + bit, y];
-                found.push(corner, diagonal, components);
-            });
-        });
-        found.saddles()
-    }
-
-    /// Names the components that continue beyond the band.
-    fn name(&self, mut saddles: Vec<OpenSaddle>) -> Result<OpenSaddles> {
-        let mut names: HashMap<u32, u32> = HashMap::new();
-        let mut runs = [Vec::new(), Vec::new()];
-        for (rim, runs) in self.rims().into_iter().zip(&mut runs) {
-            let Some((y, beyond)) = rim else { continue };
-            self.for_each_rim_run(y, beyond, |columns, root| {
-                let next = names.len() as u32;
-                let component = *names.entry(root).or_insert(next);
-                runs.push(RimRun { columns, component });
-            });
-        }
-        for saddle in &mut saddles {
-            for component in &mut saddle.components {
-                *component = names.get(component).copied().unwrap_or(ENDED);
-            }
-        }
-        Ok(OpenSaddles {
-            saddles,
-            runs,
-            components: names.len() as u32,
-        })
-    }
-}
-
 /// Open saddles, and an out-of-memory error if one did not fit.
 #[derive(Default)]
 struct FoundSaddles {
@@ -529,49 +430,4 @@ impl FoundSaddles {
     fn saddles(self) -> Result<Vec<OpenSaddle>> {
         self.error.map_or(Ok(self.saddles), Err)
     }
-}
-
-/// Visits the runs of a row: the first column of each, and the one after its last.
-fn for_each_run(row: &[u64], mut visit: impl FnMut([u32; 2])) {
-    let bits = |i: usize| (i * WORD_BITS) as u32;
-    let mut begin = None;
-    for (i, &word) in row.iter().enumerate() {
-        let mut at = 0;
-        while at < WORD_BITS as u32 {
-            let rest = word >> at;
-            match begin {
-                None if rest == 0 => break,
-                None => {
-                    at += rest.trailing_zeros();
-                    begin = Some(bits(i) + at);
-                }
-                Some(first) => {
-                    let ones = rest.trailing_ones();
-                    at += ones;
-                    if at < WORD_BITS as u32 {
-                        visit([first, bits(i) + at]);
-                        begin = None;
-                    }
-                }
-            }
-        }
-    }
-    if let Some(first) = begin {
-        visit([first, bits(row.len())]);
-    }
-}
-
-/// Whether a row has foreground in some columns.
-fn any_within(row: &[u64], [begin, end]: [u32; 2]) -> bool {
-    let (first, last) = (begin as usize / WORD_BITS, (end as usize - 1) / WORD_BITS);
-    (first..=last).any(|i| {
-        let mut word = row[i];
-        if i == first {
-            word &= !0 << (begin as usize % WORD_BITS);
-        }
-        if i == last {
-            word &= !0 >> (WORD_BITS - 1 - (end as usize - 1) % WORD_BITS);
-        }
-        word != 0
-    })
 }

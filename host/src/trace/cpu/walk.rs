@@ -224,15 +224,21 @@ impl<'a, P: Pixels> Edges<'a, P> {
         }
     }
 
+    /// The diagonal that a pixel's saddle at that [`corner`](Self::corner) is on.
+    #[inline]
+    fn diagonal(aside: Direction) -> Diagonal {
+        // The corners after E and W sides are the pixel's NE and SW ones.
+        match aside {
+            0 | 4 => Diagonal::Rising,
+            _ => Diagonal::Falling,
+        }
+    }
+
     /// Whether borders cross over at the saddle at that [`corner`](Self::corner).
     #[inline]
     fn crosses(&self, place: usize, aside: Direction) -> bool {
         let corner = self.corner(place, aside);
-        // The corners after E and W sides are the pixel's NE and SW ones.
-        let diagonal = match aside {
-            0 | 4 => Diagonal::Rising,
-            _ => Diagonal::Falling,
-        };
+        let diagonal = Self::diagonal(aside);
         self.joined(corner / WORD_BITS, diagonal) >> (corner % WORD_BITS) & 1 == 1
     }
 
@@ -241,7 +247,8 @@ impl<'a, P: Pixels> Edges<'a, P> {
     fn is_open(&self, place: usize, aside: Direction) -> bool {
         let corner = self.corner(place, aside);
         let word = (corner / WORD_BITS).wrapping_add_signed(self.offset);
-        self.saddles.open(word) >> (corner % WORD_BITS) & 1 == 1
+        let open = self.saddles.open::<P>(word, Self::diagonal(aside));
+        open >> (corner % WORD_BITS) & 1 == 1
     }
 
     /// The joined saddles at the upper left corners of the pixels of the plane's word `at`.

@@ -63,13 +63,8 @@ impl Assembly {
         )?;
         let mut of_contours = with_room(contours, "the borders")?;
         of_contours.resize(contours, NO_ITEM);
-        let last = band.height() - 1;
-        let above = band.row_above(0).map(|row| [row, band.row(0)]);
-        let below = band.row_below(last).map(|row| [band.row(last), row]);
-        let rims = [
-            RimEntries::new(band.width(), above, Rim::Above)?,
-            RimEntries::new(band.width(), below, Rim::Below)?,
-        ];
+        let entries = |rim| RimEntries::new(band.width(), band.rim_rows(rim), rim);
+        let rims = [entries(Rim::Above)?, entries(Rim::Below)?];
         let none = |entries: &Entries| -> Result<Vec<Name>> {
             let mut names = with_room(entries.count as usize, FRAGMENTS)?;
             names.resize(entries.count as usize, Name::MAX);
@@ -115,6 +110,7 @@ impl Assembly {
             pool.fragments.push(Fragment {
                 key: cutter.key(path.start),
                 before: NO_ITEM,
+                value: (),
                 step_in: path.step_in,
                 points: path.points,
                 head,

@@ -6,15 +6,16 @@
 use std::ops::Range;
 
 use super::follow_band::Crossings;
-use super::part::{ContourPart, Half, OpenSaddle, Outline, Rim, SADDLES};
+use super::part::{ContourPart, Half, OpenSaddle, Outline, Part, Rim, SADDLES, connectivity_of};
 use super::pool::{
     BORDER, Border, Fate, Fragment, Item, Key, Length, List, MOST, NO_ITEM, NO_PIECE, Name, Piece,
-    Pool,
+    Pool, RegionValue,
 };
 use super::store::{Segments, Store};
 use crate::bytes::{Number, Reader, Writer};
 use crate::error::{Error, Result};
 use crate::image::MAX_SIDE;
+use crate::label::Connectivity;
 use crate::memory::{reserve, zeroed_vec};
 use crate::trace::cpu::saddles::{ENDED, RimRun};
 use crate::trace::{Approximation, ContourOptions, Geometry, Retrieval};
@@ -40,78 +41,7 @@ impl ContourPart {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let pool = &self.pool;
-        let Some(segments) = pool.store.segments() else {
-            return Err(Error::PartNotWhole {
-                first_row: self.rows.start,
-                last_row: self.rows.end - 1,
-            });
-        };
-        let (names, fragments) = new_names(pool)?;
-        let item = |item: Item| match item {
-            NO_ITEM => NO_ITEM,
-            BORDER.. => item,
-            name => match pool.fates[root(pool, name) as usize] {
-                Fate::Border(border) => border | BORDER,
-                _ => names[root(pool, name) as usize],
-            },
-        };
-        let name = |name: &Name| names[root(pool, *name) as usize];
-
-        let room = 128 + 28 * pool.borders.len() + 45 * fragments.len() + pool.store.end() as usize;
-        let mut to = Writer::new(LETTERS, VERSION, room, PART)?;
-        to.put(self.width);
-        to.put(self.rows.start);
-        to.put(self.rows.end);
-        to.put(number_of(self.options.retrieval, &RETRIEVALS));
-        to.put(number_of(self.options.approximation, &APPROXIMATIONS));
-        to.put(number_of(self.options.geometry, &GEOMETRIES));
-        to.put(self.components);
-
-        let borders = || pool.borders.iter();
-        to.list(borders().map(|border| border.key.0))?;
-        to.list(borders().map(|border| border.length.0))?;
-        to.list(borders().map(|border| item(border.before)))?;
-        to.list(borders().map(|border| length_of(pool, border.first_piece)))?;
-        let open = || fragments.iter().map(|&at| &pool.fragments[at as usize]);
-        to.list(open().map(|fragment| fragment.key.0))?;
-        to.list(open().map(|fragment| fragment.points))?;
-        to.list(open().map(|fragment| fragment.step_in))?;
-        to.list(open().map(|fragment| item(fragment.before)))?;
-        to.list(open().map(|fragment| length_of(pool, fragment.head.first)))?;
-        to.list(open().map(|fragment| length_of(pool, fragment.tail.first)))?;
-        let lists = borders().map(|border| border.first_piece);
-        let heads = open().flat_map(|fragment| [fragment.head.first, fragment.tail.first]);
-        put_steps(&mut to, pool, segments, lists.chain(heads))?;
-
-        let half = |to: &mut Writer, half: &Half| {
-            to.put(half.component);
-            to.put(name(&half.end));
-            to.put(name(&half.begin));
-        };
-        for rim in &self.outline.rims {
-            to.put(u8::from(rim.is_some()));
-            let Some(rim) = rim else { continue };
-            to.put(rim.rows_hash);
-            to.list(rim.crossings.entries.iter().map(name))?;
-            to.list(rim.crossings.exits.iter().map(name))?;
-            to.reserve(16 + 12 * (rim.halves.len() + rim.runs.len()))?;
-            to.put(rim.halves.len() as u64);
-            rim.halves.iter().for_each(|own| half(&mut to, own));
-            to.put(rim.runs.len() as u64);
-            for run in &rim.runs {
-                to.put(run.columns[0]);
-                to.put(run.columns[1]);
-                to.put(run.component);
-            }
-        }
-        let saddles = &self.outline.saddles;
-        to.reserve(8 + 24 * saddles.len())?;
-        to.put(saddles.len() as u64);
-        for OpenSaddle(halves) in saddles {
-            halves.iter().for_each(|own| half(&mut to, own));
-        }
-        to.finish()
+        self.0.to_bytes(LETTERS, PART)
     }
 
     /// The part that [`to_bytes`](Self::to_bytes) has written, in this version of the library or in
@@ -137,7 +67,110 @@ impl ContourPart {
     /// # Ok::<(), trazar::Error>(())
     /// ```
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let mut from = Reader::new(bytes, LETTERS, VERSION, PART)?;
+        Ok(Self(Part::from_bytes(bytes, LETTERS, PART)?))
+    }
+
+    /// A copy.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn try_clone(&self) -> Result<Self> {
+        Ok(Self(self.0.try_clone()?))
+    }
+}
+
+impl<V: RegionValue> Part<V> {
+    /// The part as bytes that begin with `letters`; `what` names them in errors.
+    pub(super) fn to_bytes(&self, letters: [u8; 4], what: &'static str) -> Result<Vec<u8>> {
+        let pool = &self.pool;
+        let Some(segments) = pool.store.segments() else {
+            return Err(Error::PartNotWhole {
+                first_row: self.rows.start,
+                last_row: self.rows.end - 1,
+            });
+        };
+        let (names, fragments) = new_names(pool)?;
+        let item = |item: Item| match item {
+            NO_ITEM => NO_ITEM,
+            BORDER.. => item,
+            name => match pool.fates[root(pool, name) as usize] {
+                Fate::Border(border) => border | BORDER,
+                _ => names[root(pool, name) as usize],
+            },
+        };
+        let name = |name: &Name| names[root(pool, *name) as usize];
+
+        let values = V::SIZE * (pool.borders.len() + fragments.len());
+        let lists = 28 * pool.borders.len() + 45 * fragments.len();
+        let room = 128 + lists + values + pool.store.end() as usize;
+        let mut to = Writer::new(letters, VERSION, room, what)?;
+        to.put(self.width);
+        to.put(self.rows.start);
+        to.put(self.rows.end);
+        to.put(number_of(self.options.retrieval, &RETRIEVALS));
+        to.put(number_of(self.options.approximation, &APPROXIMATIONS));
+        to.put(number_of(self.options.geometry, &GEOMETRIES));
+        if V::TYPE != 0 {
+            to.put(V::TYPE);
+            to.put(u8::from(self.connectivity == Connectivity::Eight));
+        }
+        to.put(self.components);
+
+        let borders = || pool.borders.iter();
+        to.list(borders().map(|border| border.key.0))?;
+        to.list(borders().map(|border| border.length.0))?;
+        to.list(borders().map(|border| item(border.before)))?;
+        to.list(borders().map(|border| length_of(pool, border.first_piece)))?;
+        let open = || fragments.iter().map(|&at| &pool.fragments[at as usize]);
+        to.list(open().map(|fragment| fragment.key.0))?;
+        to.list(open().map(|fragment| fragment.points))?;
+        to.list(open().map(|fragment| fragment.step_in))?;
+        to.list(open().map(|fragment| item(fragment.before)))?;
+        to.list(open().map(|fragment| length_of(pool, fragment.head.first)))?;
+        to.list(open().map(|fragment| length_of(pool, fragment.tail.first)))?;
+        if V::TYPE != 0 {
+            to.list(borders().map(|border| border.value))?;
+            to.list(open().map(|fragment| fragment.value))?;
+        }
+        let lists = borders().map(|border| border.first_piece);
+        let heads = open().flat_map(|fragment| [fragment.head.first, fragment.tail.first]);
+        put_steps(&mut to, pool, segments, lists.chain(heads))?;
+
+        let half = |to: &mut Writer, half: &Half| {
+            to.put(half.component);
+            to.put(name(&half.end));
+            to.put(name(&half.begin));
+        };
+        for rim in &self.outline.rims {
+            to.put(u8::from(rim.is_some()));
+            let Some(rim) = rim else { continue };
+            to.put(rim.rows_hash);
+            to.list(rim.crossings.entries.iter().map(name))?;
+            to.list(rim.crossings.exits.iter().map(name))?;
+            let runs = (12 + V::SIZE) * rim.runs.len();
+            to.reserve(16 + 12 * rim.halves.len() + runs)?;
+            to.put(rim.halves.len() as u64);
+            rim.halves.iter().for_each(|own| half(&mut to, own));
+            to.put(rim.runs.len() as u64);
+            for run in &rim.runs {
+                to.put(run.columns[0]);
+                to.put(run.columns[1]);
+                to.put(run.component);
+                to.put(run.value);
+            }
+        }
+        let saddles = &self.outline.saddles;
+        to.reserve(8 + 24 * saddles.len())?;
+        to.put(saddles.len() as u64);
+        for OpenSaddle(halves) in saddles {
+            halves.iter().for_each(|own| half(&mut to, own));
+        }
+        to.finish()
+    }
+
+    /// The part that [`to_bytes`](Self::to_bytes) has written.
+    pub(super) fn from_bytes(bytes: &[u8], letters: [u8; 4], what: &'static str) -> Result<Self> {
+        let mut from = Reader::new(bytes, letters, VERSION, what)?;
         let from = &mut from;
         let width: u32 = from.get()?;
         let rows: Range<u32> = from.get()?..from.get()?;
@@ -151,6 +184,16 @@ impl ContourPart {
             .approximation(value_of(from, &APPROXIMATIONS)?)
             .geometry(value_of(from, &GEOMETRIES)?);
         options.validate()?;
+        let mut connectivity = connectivity_of(&options);
+        if V::TYPE != 0 {
+            let is_edges = options.geometry == Geometry::Edges;
+            from.check(is_edges, "regions have rings along edges")?;
+            let kind: u8 = from.get()?;
+            from.check(kind == V::TYPE, "their values are of another type")?;
+            if from.get::<u8>()? == 1 {
+                connectivity = Connectivity::Eight;
+            }
+        }
         let components: u32 = from.get()?;
 
         let pool = read_pool(from, width, &rows)?;
@@ -178,6 +221,7 @@ impl ContourPart {
             width,
             rows,
             options,
+            connectivity,
             pool,
             outline,
             components,
@@ -185,11 +229,7 @@ impl ContourPart {
         })
     }
 
-    /// A copy.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
-    pub fn try_clone(&self) -> Result<Self> {
+    pub(super) fn try_clone(&self) -> Result<Self> {
         Ok(Self {
             rows: self.rows.clone(),
             pool: self.pool.try_clone()?,
@@ -225,7 +265,7 @@ fn value_of<T: Copy>(from: &mut Reader<'_>, values: &[T]) -> Result<T> {
 }
 
 /// The root of a name: the name with the same fate, which is no other name.
-fn root(pool: &Pool, mut name: Name) -> Name {
+fn root<V: RegionValue>(pool: &Pool<V>, mut name: Name) -> Name {
     while let Fate::Name(next) = pool.fates[name as usize] {
         name = next;
     }
@@ -233,7 +273,7 @@ fn root(pool: &Pool, mut name: Name) -> Name {
 }
 
 /// The new name of each root that is a fragment's, and the fragments in the order of these names.
-fn new_names(pool: &Pool) -> Result<(Vec<Name>, Vec<u32>)> {
+fn new_names<V: RegionValue>(pool: &Pool<V>) -> Result<(Vec<Name>, Vec<u32>)> {
     let mut names: Vec<Name> = zeroed_vec(pool.fates.len(), FRAGMENTS)?;
     let mut fragments = Vec::new();
     reserve(&mut fragments, pool.open(), FRAGMENTS)?;
@@ -247,21 +287,21 @@ fn new_names(pool: &Pool) -> Result<(Vec<Name>, Vec<u32>)> {
 }
 
 /// The number of bytes of a list of pieces.
-fn length_of(pool: &Pool, first: u32) -> u64 {
+fn length_of<V: RegionValue>(pool: &Pool<V>, first: u32) -> u64 {
     pieces(pool, first)
         .map(|piece| u64::from(piece.bytes))
         .sum()
 }
 
-fn pieces(pool: &Pool, first: u32) -> impl Iterator<Item = &Piece> {
+fn pieces<V>(pool: &Pool<V>, first: u32) -> impl Iterator<Item = &Piece> {
     let piece = |index: u32| pool.pieces.get(index as usize);
     std::iter::successors(piece(first), move |last| piece(last.next))
 }
 
 /// The bytes of lists of pieces, one after the other.
-fn put_steps(
+fn put_steps<V: RegionValue>(
     to: &mut Writer,
-    pool: &Pool,
+    pool: &Pool<V>,
     segments: &Segments,
     lists: impl Iterator<Item = u32> + Clone,
 ) -> Result<()> {
@@ -281,7 +321,11 @@ fn columns<T: Number>(from: &mut Reader<'_>, len: usize) -> Result<Vec<T>> {
     Ok(column)
 }
 
-fn read_pool(from: &mut Reader<'_>, width: u32, rows: &Range<u32>) -> Result<Pool> {
+fn read_pool<V: RegionValue>(
+    from: &mut Reader<'_>,
+    width: u32,
+    rows: &Range<u32>,
+) -> Result<Pool<V>> {
     let mut pool = Pool::new(Store::in_memory());
     let keys: Vec<u64> = from.list()?;
     let border_count = keys.len();
@@ -295,6 +339,12 @@ fn read_pool(from: &mut Reader<'_>, width: u32, rows: &Range<u32>) -> Result<Poo
     let fragment_befores: Vec<u32> = columns(from, fragment_count)?;
     let heads: Vec<u64> = columns(from, fragment_count)?;
     let tails: Vec<u64> = columns(from, fragment_count)?;
+    let values: [Vec<V>; 2] = match V::TYPE {
+        0 => Default::default(),
+        _ => [columns(from, border_count)?, columns(from, fragment_count)?],
+    };
+    // Values without a size are not in the bytes.
+    let value = |list: usize, i: usize| values[list].get(i).copied().unwrap_or_else(|| V::get(&[]));
     let steps = from.raw()?;
 
     let few = border_count <= MOST && fragment_count <= MOST;
@@ -344,6 +394,7 @@ fn read_pool(from: &mut Reader<'_>, width: u32, rows: &Range<u32>) -> Result<Poo
             length: Length(lengths[i]),
             first_piece: steps.first,
             before: befores[i],
+            value: value(0, i),
         });
     }
     reserve(&mut pool.fragments, fragment_count, FRAGMENTS)?;
@@ -354,6 +405,7 @@ fn read_pool(from: &mut Reader<'_>, width: u32, rows: &Range<u32>) -> Result<Poo
         pool.fragments.push(Fragment {
             key: Key(fragment_keys[i]),
             before: fragment_befores[i],
+            value: value(1, i),
             step_in: steps_in[i],
             points: points[i],
             head,
@@ -365,7 +417,7 @@ fn read_pool(from: &mut Reader<'_>, width: u32, rows: &Range<u32>) -> Result<Poo
 }
 
 /// The next bytes of the store as a list of as few pieces as possible.
-fn add_pieces(pool: &mut Pool, offset: &mut u64, mut len: u64) -> Result<List> {
+fn add_pieces<V: RegionValue>(pool: &mut Pool<V>, offset: &mut u64, mut len: u64) -> Result<List> {
     let mut list = List::EMPTY;
     while len > 0 {
         let bytes = len.min(u32::MAX.into()) as u32;
@@ -403,7 +455,7 @@ struct Limits {
 }
 
 impl Limits {
-    fn rim(&self, from: &mut Reader<'_>) -> Result<Option<Rim>> {
+    fn rim<V: RegionValue>(&self, from: &mut Reader<'_>) -> Result<Option<Rim<V>>> {
         if from.get::<u8>()? == 0 {
             return Ok(None);
         }
@@ -419,13 +471,14 @@ impl Limits {
             halves.push(self.half(from)?);
         }
         let mut runs = Vec::new();
-        let len = from.length(12)?;
+        let len = from.length(12 + V::SIZE)?;
         reserve(&mut runs, len, "the runs at rims")?;
         let mut column = 0;
         for _ in 0..len {
             let run = RimRun {
                 columns: [from.get()?, from.get()?],
                 component: from.get()?,
+                value: from.get()?,
             };
             let [begin, end] = run.columns;
             let right = column <= begin && begin < end && end <= self.width;
@@ -467,7 +520,7 @@ impl Limits {
 
     /// Whether each fragment begins at one place and ends at one: then all links made by joining
     /// are between fragments, and none remains at the end.
-    fn each_once(&self, outline: &Outline) -> Result<bool> {
+    fn each_once<V>(&self, outline: &Outline<V>) -> Result<bool> {
         let rims = || outline.rims.iter().flatten();
         let of_saddles = outline.saddles.iter().flat_map(|OpenSaddle(halves)| halves);
         let halves = || rims().flat_map(|rim| &rim.halves).chain(of_saddles.clone());

@@ -7,8 +7,8 @@
 use rayon::prelude::*;
 
 use super::bytes::PART;
-use super::part::ContourPart;
-use super::pool::{Border, NO_ITEM, NO_PIECE, Pool};
+use super::part::Part;
+use super::pool::{Border, NO_ITEM, NO_PIECE, Pool, RegionValue};
 use super::runs::Runs;
 use super::store::Segments;
 use crate::bytes::damaged;
@@ -21,7 +21,7 @@ use crate::trace::cpu::plane::Plane;
 use crate::trace::cpu::walk::{Centers, Edges, Walk};
 use crate::trace::{ContourOptions, Geometry};
 
-impl ContourPart {
+impl<V: RegionValue> Part<V> {
     /// Refuses invalid borders: those that start beyond the image or leave it, do not end where
     /// they start, have another number of points, or come before the border that they lie in.
     ///
@@ -53,15 +53,15 @@ impl ContourPart {
     }
 }
 
-struct Check<'a> {
-    pool: &'a Pool,
+struct Check<'a, V> {
+    pool: &'a Pool<V>,
     segments: &'a Segments,
     options: &'a ContourOptions,
     size: (i64, i64),
 }
 
-impl Check<'_> {
-    fn border(&self, border: &Border, room: &mut Vec<u8>) -> Result<()> {
+impl<V: RegionValue> Check<'_, V> {
+    fn border(&self, border: &Border<V>, room: &mut Vec<u8>) -> Result<()> {
         room.clear();
         let mut next = border.first_piece;
         while next != NO_PIECE {
@@ -79,7 +79,7 @@ impl Check<'_> {
         }
     }
 
-    fn is_border(&self, border: &Border, steps: &[u8]) -> bool {
+    fn is_border(&self, border: &Border<V>, steps: &[u8]) -> bool {
         let (kept, _) = KeptPoints::of(self.options);
         let is_along_edges = self.options.geometry == Geometry::Edges;
         let (x, y) = border.key.pixel();

@@ -42,11 +42,13 @@ impl Components {
         }
     }
 
-    /// Joins the components of runs of two rows, one above the other, that overlap.
-    pub(super) fn join(&mut self, upper: &[RimRun], lower: &[RimRun]) {
+    /// Joins the components of runs of two rows, one above the other, that overlap and have the
+    /// same value.
+    pub(super) fn join<V: PartialEq>(&mut self, upper: &[RimRun<V>], lower: &[RimRun<V>]) {
         let (mut upper, mut lower) = (upper.iter().peekable(), lower.iter().peekable());
         while let (Some(a), Some(b)) = (upper.peek(), lower.peek()) {
-            if a.columns[0] < b.columns[1] && b.columns[0] < a.columns[1] {
+            let overlap = a.columns[0] < b.columns[1] && b.columns[0] < a.columns[1];
+            if overlap && a.value == b.value {
                 let roots = [a.component, b.component].map(|component| self.root(component));
                 self.parents[roots[0] as usize] = roots[1];
             }
@@ -59,7 +61,7 @@ impl Components {
     }
 
     /// Names the components that have these runs; the others end.
-    pub(super) fn name<'a>(&mut self, runs: impl Iterator<Item = &'a RimRun>) {
+    pub(super) fn name<'a, V: 'a>(&mut self, runs: impl Iterator<Item = &'a RimRun<V>>) {
         for run in runs {
             let root = self.root(run.component) as usize;
             if self.names[root] == ENDED {

@@ -231,6 +231,7 @@ impl Cutter<'_> {
                 length: Length::new(1, 0),
                 first_piece: NO_PIECE,
                 before: NO_ITEM,
+                value: (),
             });
             return Ok(());
         }
@@ -262,6 +263,7 @@ impl Cutter<'_> {
             length: Length::new(kept, step_in),
             first_piece: piece_of(&mut share.pieces, 0, begin..end)?,
             before: NO_ITEM,
+            value: (),
         });
         Ok(())
     }

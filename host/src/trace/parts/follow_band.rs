@@ -5,13 +5,15 @@
 //! that enters: every fragment then has one successor and one predecessor, as list ranking needs.
 //! The rings with such ties are then cut there again, and give the band's fragments.
 
+mod ties;
+
 use std::ops::Range;
 
 use rayon::prelude::*;
 
 use super::pool::{
     Border, Fate, Fragment as OpenFragment, Item, Key, Length, List, NO_ITEM, NO_PIECE, Name,
-    Piece, Pool, border_item,
+    Piece, Pool, RegionValue, border_item,
 };
 use super::runs::encode;
 use super::store::Store;
@@ -21,19 +23,21 @@ use crate::progress::Progress;
 use crate::trace::Band;
 use crate::trace::cpu::chains::{Direction, NO_BORDER};
 use crate::trace::cpu::fragments::follow::{
-    Exit, Fragment, FragmentId, SideKey, Strip, check_count, follow,
+    Fragment, FragmentId, SideKey, Strip, check_count, follow,
 };
 use crate::trace::cpu::fragments::join::{Part, Rings, gather, rings};
 use crate::trace::cpu::fragments::{KeptPoints, strip_rows};
+use crate::trace::cpu::pixels::Strips;
 use crate::trace::cpu::saddles::{OpenSaddles, Saddles};
 use crate::trace::{ContourOptions, Geometry};
+use ties::{NO_FRAGMENT, Ties};
 
 /// What is found in a band.
-pub(in crate::trace) struct BandBorders {
-    pub(in super::super) pool: Pool,
+pub(in crate::trace) struct BandBorders<V = ()> {
+    pub(in super::super) pool: Pool<V>,
     /// The fragments that enter and leave over the upper and the lower rim.
     pub(in super::super) crossings: [Crossings; 2],
-    pub(in super::super) saddles: OpenSaddles,
+    pub(in super::super) saddles: OpenSaddles<V>,
     /// The fragments that begin, and that end, at each half of the saddles: at the upper foreground
     /// pixel and at the lower one. A half beyond the rim has none.
     pub(in super::super) begins: Vec<[Name; 2]>,
@@ -71,6 +75,20 @@ pub(in super::super) fn trace_band_in_strips(
             (Some(walls), open)
         }
     };
+    let first_row = band.rows().start;
+    follow_in_strips(band, first_row, (walls, saddles), (rows, kept), |_| ())
+}
+
+/// Follows the borders of a band that begins with row `first_row` of the image: in strips of some
+/// rows, along edges if there are saddles. `value` gives the value at a side, which is
+/// [`SideKey::NONE`] if nothing depends on the value.
+pub(in super::super) fn follow_in_strips<S: Strips, V: RegionValue>(
+    band: S,
+    first_row: u32,
+    (walls, saddles): (Option<Saddles>, OpenSaddles<V>),
+    (rows, kept): (u32, KeptPoints),
+    value: impl Fn(SideKey) -> V + Sync,
+) -> Result<BandBorders<V>> {
     let open = &saddles.saddles;
     let mut strips = follow(band, walls.as_ref(), open, rows, kept, &Progress::SILENT)?;
     drop(walls);
@@ -87,7 +105,8 @@ pub(in super::super) fn trace_band_in_strips(
         strips: &strips,
         rings: &rings,
         numbered: &numbered,
-        first_row: band.rows().start,
+        first_row,
+        value,
     };
     let pool = parts.pool()?;
     let names = |fragments: &[FragmentId]| -> Result<Vec<Name>> {
@@ -122,103 +141,6 @@ pub(in super::super) fn trace_band_in_strips(
         ends: halves(&ties.ends)?,
         saddles,
     })
-}
-
-/// No fragment.
-const NO_FRAGMENT: FragmentId = FragmentId::MAX;
-
-/// The fragments that begin and end at the band's rims and at open saddles.
-struct Ties {
-    crossings: [Crossings; 2],
-    /// By halves of open saddles; [`NO_FRAGMENT`] beyond the rims.
-    begins: Vec<FragmentId>,
-    ends: Vec<FragmentId>,
-    /// One bit per fragment: whether it begins there.
-    is_begin: Vec<u64>,
-}
-
-impl Ties {
-    /// Finds them, and makes each one that ends be followed by one that begins.
-    fn tie(
-        fragments: &mut [Fragment],
-        first_fragments: &[FragmentId],
-        strips: &[Strip],
-        saddles: usize,
-    ) -> Result<Self> {
-        const WHAT: &str = "the fragments of borders";
-        let last = strips.len() - 1;
-        let (from_above, from_below) = (strips[0].from_above, strips[last].from_below);
-        let first_from_below = first_fragments[last] + strips[last].from_above;
-        let none = |count: usize| -> Result<Vec<FragmentId>> {
-            let mut ids = with_room(count, WHAT)?;
-            ids.resize(count, NO_FRAGMENT);
-            Ok(ids)
-        };
-        let mut this = Self {
-            crossings: [Crossings::default(), Crossings::default()],
-            begins: none(2 * saddles)?,
-            ends: none(2 * saddles)?,
-            is_begin: zeroed_vec(fragments.len().div_ceil(64), WHAT)?,
-        };
-        let entries = [
-            0..from_above,
-            first_from_below..first_from_below + from_below,
-        ];
-        for (crossings, entries) in this.crossings.iter_mut().zip(entries) {
-            reserve(&mut crossings.entries, entries.len(), WHAT)?;
-            crossings.entries.extend(entries);
-        }
-        for (strip, &first) in strips.iter().zip(first_fragments) {
-            let first = first + strip.from_above + strip.from_below;
-            for (&half, id) in strip.halves.iter().zip(first..) {
-                this.begins[half as usize] = id;
-            }
-        }
-
-        let leaves = |strip: u32, exit: Exit| match exit {
-            Exit::Above => strip == 0,
-            Exit::Below => strip as usize == last,
-            Exit::Saddle => true,
-        };
-        let mut exits = [0, 0];
-        for fragment in fragments.iter().filter(|f| leaves(f.strip, f.exit)) {
-            match fragment.exit {
-                Exit::Above => exits[0] += 1,
-                Exit::Below => exits[1] += 1,
-                Exit::Saddle => {}
-            }
-        }
-        for (crossings, count) in this.crossings.iter_mut().zip(exits) {
-            crossings.exits = none(count)?;
-        }
-        for (id, fragment) in fragments.iter().enumerate() {
-            if leaves(fragment.strip, fragment.exit) {
-                let ends = match fragment.exit {
-                    Exit::Above => &mut this.crossings[0].exits,
-                    Exit::Below => &mut this.crossings[1].exits,
-                    Exit::Saddle => &mut this.ends,
-                };
-                ends[fragment.next as usize] = id as FragmentId;
-            }
-        }
-
-        let [above, below] = &this.crossings;
-        let begins = [&above.entries, &below.entries, &this.begins];
-        let ends = [&above.exits, &below.exits, &this.ends];
-        let [begins, ends] = [begins, ends].map(|ids| {
-            let all = ids.into_iter().flatten().copied();
-            all.filter(|&id| id != NO_FRAGMENT)
-        });
-        for (begin, end) in begins.zip(ends) {
-            fragments[end as usize].next = begin;
-            this.is_begin[begin as usize / 64] |= 1 << (begin % 64);
-        }
-        Ok(this)
-    }
-
-    fn is_begin(&self, id: FragmentId) -> bool {
-        self.is_begin[id as usize / 64] >> (id % 64) & 1 == 1
-    }
 }
 
 /// The numbers of borders and of paths. A path is what remains of a ring where its ties are cut.
@@ -325,16 +247,18 @@ struct Encoded {
 /// The fewest steps that are worth a task.
 const LEAST_STEPS: u64 = 1 << 16;
 
-struct Assembly<'a> {
+struct Assembly<'a, F> {
     strips: &'a [Strip],
     rings: &'a Rings,
     numbered: &'a Numbered,
     /// The band's first row.
     first_row: u32,
+    /// The value at a side.
+    value: F,
 }
 
-impl Assembly<'_> {
-    fn pool(&self) -> Result<Pool> {
+impl<V: RegionValue, F: Fn(SideKey) -> V + Sync> Assembly<'_, F> {
+    fn pool(&self) -> Result<Pool<V>> {
         let mut pool = Pool::new(Store::in_memory());
         let closed = self.numbered.first_closed[self.strips.len()] as usize;
         let borders = closed + self.numbered.whole.len();
@@ -361,8 +285,8 @@ impl Assembly<'_> {
     }
 
     /// Adds the borders that are closed in a strip.
-    fn closed(&self, pool: &mut Pool) -> Result<()> {
-        let encoded: Vec<(Vec<u8>, Vec<Border>, Vec<Piece>)> = self
+    fn closed(&self, pool: &mut Pool<V>) -> Result<()> {
+        let encoded: Vec<(Vec<u8>, Vec<Border<V>>, Vec<Piece>)> = self
             .strips
             .par_iter()
             .enumerate()
@@ -375,7 +299,7 @@ impl Assembly<'_> {
         Ok(())
     }
 
-    fn closed_of(&self, i: usize, strip: &Strip) -> Result<(Vec<u8>, Vec<Border>, Vec<Piece>)> {
+    fn closed_of(&self, i: usize, strip: &Strip) -> Result<(Vec<u8>, Vec<Border<V>>, Vec<Piece>)> {
         let mut bytes = Vec::new();
         let mut borders = with_room(strip.closed.len(), "the borders")?;
         let mut pieces = with_room(strip.closed.len(), "the pieces of borders")?;
@@ -401,6 +325,7 @@ impl Assembly<'_> {
                 length: Length::new(closed.points.into(), steps.last().copied().unwrap_or(0)),
                 first_piece: piece,
                 before: self.item(i, closed.before),
+                value: (self.value)(closed.side),
             });
         }
         bytes.shrink_to_fit();
@@ -408,7 +333,7 @@ impl Assembly<'_> {
     }
 
     /// Adds a ring that is a border; its steps go to `stretches`.
-    fn ring(&self, ring: u32, pool: &mut Pool, stretches: &mut Vec<Stretch>) -> Result<()> {
+    fn ring(&self, ring: u32, pool: &mut Pool<V>, stretches: &mut Vec<Stretch>) -> Result<()> {
         let piece = pool.pieces.len() as u32;
         let count = self.rings.piece_count(ring);
         reserve(stretches, count as usize, "the fragments of borders")?;
@@ -424,17 +349,19 @@ impl Assembly<'_> {
             length: Length::new(ring.points as u64, self.step_to_start(leader)),
             first_piece: piece,
             before: self.item(leader.strip as usize, leader.before),
+            value: (self.value)(leader.side),
         });
         Ok(())
     }
 
     /// Adds a path; its steps go to `stretches`.
-    fn path(&self, path: usize, pool: &mut Pool, stretches: &mut Vec<Stretch>) -> Result<()> {
+    fn path(&self, path: usize, pool: &mut Pool<V>, stretches: &mut Vec<Stretch>) -> Result<()> {
         let fragments = self.numbered.path(path);
         reserve(stretches, fragments.len() + 1, "the fragments of borders")?;
         let mut open = OpenFragment {
             key: Key::NONE,
             before: NO_ITEM,
+            value: (self.value)(SideKey::NONE),
             step_in: 0,
             points: 0,
             head: List::EMPTY,
@@ -448,6 +375,7 @@ impl Assembly<'_> {
             if key < open.key {
                 open.key = key;
                 open.before = self.item(fragment.strip as usize, fragment.before);
+                open.value = (self.value)(fragment.side);
                 open.step_in = self.step_to_start(fragment);
                 leader = i;
             }
@@ -494,7 +422,7 @@ impl Assembly<'_> {
     }
 
     /// Encodes stretches, sorted by piece, and sets each piece's place in the store.
-    fn encode(&self, stretches: &[Stretch], pool: &mut Pool) -> Result<()> {
+    fn encode(&self, stretches: &[Stretch], pool: &mut Pool<V>) -> Result<()> {
         // Shares of the same number of steps, whatever the length of pieces.
         let mut shares: Vec<Range<usize>> = Vec::new();
         let (mut begin, mut steps) = (0, 0);

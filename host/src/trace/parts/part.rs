@@ -4,15 +4,17 @@ use std::ops::Range;
 
 use super::components::Components;
 use super::follow_band::{BandBorders, Crossings, trace_band};
-use super::pool::{Name, Pool};
+use super::pool::{Name, Pool, RegionValue};
 use super::store::Store;
 use super::stored_contours::StoredContours;
 use crate::error::{Error, Result};
 use crate::gpu::Gpu;
+use crate::label::Connectivity;
 use crate::memory::reserve;
 use crate::trace::Band;
 use crate::trace::contours::Contours;
 use crate::trace::cpu::saddles::{ENDED, RimRun};
+use crate::trace::cpu::walk;
 use crate::trace::gpu::DeviceTracer;
 use crate::trace::gpu::band::{BAND_ROWS, trace_band as trace_band_on};
 use crate::trace::{ContourOptions, Geometry};
@@ -45,12 +47,18 @@ use crate::trace::{ContourOptions, Geometry};
 /// # Ok::<(), trazar::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct ContourPart {
+pub struct ContourPart(pub(super) Part);
+
+/// A [`ContourPart`], or the same for regions of values.
+#[derive(Debug)]
+pub(super) struct Part<V = ()> {
     pub(super) width: u32,
     pub(super) rows: Range<u32>,
     pub(super) options: ContourOptions,
-    pub(super) pool: Pool,
-    pub(super) outline: Outline,
+    /// Which neighbours belong to one region.
+    pub(super) connectivity: Connectivity,
+    pub(super) pool: Pool<V>,
+    pub(super) outline: Outline<V>,
     /// The number of 4-connected components that continue beyond the part; only for saddles.
     pub(super) components: u32,
     /// Whether any of it was read from bytes: its borders are then checked before use.
@@ -59,9 +67,9 @@ pub struct ContourPart {
 
 /// Where the part is not complete.
 #[derive(Clone, Debug)]
-pub(super) struct Outline {
+pub(super) struct Outline<V = ()> {
     /// The upper and the lower rim, where there are rows beyond.
-    pub(super) rims: [Option<Rim>; 2],
+    pub(super) rims: [Option<Rim<V>>; 2],
     /// The open saddles between two rows of the part.
     pub(super) saddles: Vec<OpenSaddle>,
 }
@@ -70,17 +78,17 @@ pub(super) const SADDLES: &str = "the open saddles";
 
 /// What crosses a rim.
 #[derive(Clone, Debug)]
-pub(super) struct Rim {
+pub(super) struct Rim<V = ()> {
     /// The hash of the row on this side and the row beyond.
     pub(super) rows_hash: u64,
     pub(super) crossings: Crossings,
     /// The open saddles between the two rows, from left to right.
     pub(super) halves: Vec<Half>,
-    /// The runs that touch foreground beyond, from left to right; only for saddles.
-    pub(super) runs: Vec<RimRun>,
+    /// The runs that touch pixels of their region beyond, from left to right; only for saddles.
+    pub(super) runs: Vec<RimRun<V>>,
 }
 
-/// One of the two foreground pixels of an open saddle.
+/// One of the two pixels that touch at an open saddle.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Half {
     /// Its 4-connected component, or [`ENDED`].
@@ -90,7 +98,7 @@ pub(super) struct Half {
     pub(super) begin: Name,
 }
 
-/// An open saddle: its upper and its lower foreground pixel.
+/// An open saddle: its upper pixel and its lower one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpenSaddle(pub(super) [Half; 2]);
 
@@ -177,6 +185,100 @@ impl ContourPart {
         options: ContourOptions,
         found: BandBorders,
     ) -> Result<Self> {
+        let connectivity = connectivity_of(&options);
+        let extent = Extent {
+            width: band.width(),
+            rows: band.rows(),
+            rows_hashes: [walk::Rim::Above, walk::Rim::Below]
+                .map(|rim| band.rim_rows(rim).map(hash)),
+        };
+        Ok(Self(Part::new(extent, options, connectivity, found)?))
+    }
+
+    /// The width of the image.
+    pub fn width(&self) -> u32 {
+        self.0.width
+    }
+
+    /// The part's rows of the image.
+    pub fn rows(&self) -> Range<u32> {
+        self.0.rows.clone()
+    }
+
+    /// The number of borders that lie in the part.
+    pub fn closed_count(&self) -> usize {
+        self.0.pool.borders.len()
+    }
+
+    /// The number of fragments of borders that leave the part.
+    pub fn open_count(&self) -> usize {
+        self.0.pool.open()
+    }
+
+    /// The approximate number of bytes of memory that it takes.
+    pub fn memory(&self) -> usize {
+        self.0.memory()
+    }
+
+    /// Whether it has all rows of the image.
+    pub fn is_whole(&self) -> bool {
+        self.0.is_whole()
+    }
+
+    /// Joins the parts of adjacent rows, `upper` above `lower`.
+    ///
+    /// Time: linear in what crosses the seam, in the borders and fragments of the smaller part, and
+    /// in the open saddles of both ([`Geometry::Edges`](crate::Geometry::Edges) only).
+    ///
+    /// # Errors
+    /// [`Error::PartsNotAdjacent`]; [`Error::PartsDiffer`] for parts of images of different widths,
+    /// for different options, and if a neighbouring row given to one part is not the row of the
+    /// other part; [`Error::TooMany`]; [`Error::OutOfMemory`].
+    pub fn join(upper: Self, lower: Self) -> Result<Self> {
+        Ok(Self(Part::join(upper.0, lower.0)?))
+    }
+
+    /// The contours of the image; this must be the part of all its rows.
+    ///
+    /// # Errors
+    /// [`Error::PartNotWhole`] if there are rows above or below the part; [`Error::TooMany`];
+    /// [`Error::OutOfMemory`].
+    pub fn finish(self) -> Result<Contours> {
+        self.finish_stored()?.into_contours()
+    }
+
+    /// The contours, with points made on demand.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn finish_stored(self) -> Result<StoredContours> {
+        self.0.finish_contours()
+    }
+}
+
+/// Which neighbours the borders of a binary image join.
+pub(super) fn connectivity_of(options: &ContourOptions) -> Connectivity {
+    match options.geometry {
+        Geometry::Centers => Connectivity::Eight,
+        Geometry::Edges => Connectivity::Four,
+    }
+}
+
+/// Where a part is, and the hashes of the two rows at each of its rims.
+pub(super) struct Extent {
+    pub(super) width: u32,
+    pub(super) rows: Range<u32>,
+    pub(super) rows_hashes: [Option<u64>; 2],
+}
+
+impl<V: RegionValue> Part<V> {
+    /// The part of a band in which `found` was found.
+    pub(super) fn new(
+        extent: Extent,
+        options: ContourOptions,
+        connectivity: Connectivity,
+        found: BandBorders<V>,
+    ) -> Result<Self> {
         let BandBorders {
             pool,
             crossings,
@@ -184,7 +286,7 @@ impl ContourPart {
             begins,
             ends,
         } = found;
-        let [above, below] = [0, band.height()].map(|corner| {
+        let [above, below] = [0, extent.rows.len() as u32].map(|corner| {
             let rows = &found_saddles.saddles;
             let first = rows.partition_point(|saddle| saddle.y < corner);
             first..rows.partition_point(|saddle| saddle.y <= corner)
@@ -209,25 +311,21 @@ impl ContourPart {
         saddles.extend(inner.map(|i| OpenSaddle(halves(i))));
         let halves = [own_halves(above, 1)?, own_halves(below, 0)?];
 
-        let last = band.height() - 1;
-        let rows = [
-            band.row_above(0).map(|row| [row, band.row(0)]),
-            band.row_below(last).map(|row| [band.row(last), row]),
-        ];
         let mut found = crossings.into_iter().zip(halves).zip(found_saddles.runs);
-        let rims = rows.map(|rows| {
+        let rims = extent.rows_hashes.map(|rows_hash| {
             let ((crossings, halves), runs) = found.next()?;
             Some(Rim {
-                rows_hash: hash(rows?),
+                rows_hash: rows_hash?,
                 crossings,
                 halves,
                 runs,
             })
         });
         Ok(Self {
-            width: band.width(),
-            rows: band.rows(),
+            width: extent.width,
+            rows: extent.rows,
             options,
+            connectivity,
             pool,
             outline: Outline { rims, saddles },
             components: found_saddles.components,
@@ -235,28 +333,7 @@ impl ContourPart {
         })
     }
 
-    /// The width of the image.
-    pub fn width(&self) -> u32 {
-        self.width
-    }
-
-    /// The part's rows of the image.
-    pub fn rows(&self) -> Range<u32> {
-        self.rows.clone()
-    }
-
-    /// The number of borders that lie in the part.
-    pub fn closed_count(&self) -> usize {
-        self.pool.borders.len()
-    }
-
-    /// The number of fragments of borders that leave the part.
-    pub fn open_count(&self) -> usize {
-        self.pool.open()
-    }
-
-    /// The approximate number of bytes of memory that it takes.
-    pub fn memory(&self) -> usize {
+    pub(super) fn memory(&self) -> usize {
         let (pool, rims) = (&self.pool, self.outline.rims.iter().flatten());
         let runs: usize = rims.map(|rim| rim.runs.len()).sum();
         size_of_val(&pool.borders[..])
@@ -264,27 +341,18 @@ impl ContourPart {
             + size_of_val(&pool.fates[..])
             + size_of_val(&pool.pieces[..])
             + size_of_val(&self.outline.saddles[..])
-            + runs * size_of::<RimRun>()
+            + runs * size_of::<RimRun<V>>()
             + pool.store.end() as usize
     }
 
-    /// Whether it has all rows of the image.
-    pub fn is_whole(&self) -> bool {
+    pub(super) fn is_whole(&self) -> bool {
         self.outline.rims.iter().all(Option::is_none)
     }
 
-    /// Joins the parts of adjacent rows, `upper` above `lower`.
-    ///
-    /// Time: linear in what crosses the seam, in the borders and fragments of the smaller part, and
-    /// in the open saddles of both ([`Geometry::Edges`](crate::Geometry::Edges) only).
-    ///
-    /// # Errors
-    /// [`Error::PartsNotAdjacent`]; [`Error::PartsDiffer`] for parts of images of different widths,
-    /// for different options, and if a neighbouring row given to one part is not the row of the
-    /// other part; [`Error::TooMany`]; [`Error::OutOfMemory`].
-    pub fn join(upper: Self, lower: Self) -> Result<Self> {
+    pub(super) fn join(upper: Self, lower: Self) -> Result<Self> {
         check(&upper, &lower)?;
         let (width, options) = (upper.width, upper.options);
+        let connectivity = upper.connectivity;
         let is_foreign = upper.is_foreign || lower.is_foreign;
         let rows = upper.rows.start..lower.rows.end;
 
@@ -367,6 +435,7 @@ impl ContourPart {
             width,
             rows,
             options,
+            connectivity,
             pool,
             outline: Outline { rims, saddles },
             components: components.count(),
@@ -374,20 +443,8 @@ impl ContourPart {
         })
     }
 
-    /// The contours of the image; this must be the part of all its rows.
-    ///
-    /// # Errors
-    /// [`Error::PartNotWhole`] if there are rows above or below the part; [`Error::TooMany`];
-    /// [`Error::OutOfMemory`].
-    pub fn finish(self) -> Result<Contours> {
-        self.finish_stored()?.into_contours()
-    }
-
-    /// The contours, with points made on demand.
-    ///
-    /// # Errors
-    /// As [`finish`](Self::finish).
-    pub fn finish_stored(mut self) -> Result<StoredContours> {
+    /// Refuses a part that has not all rows of the image, and one with invalid borders.
+    pub(super) fn check_whole(&mut self) -> Result<()> {
         if !self.is_whole() {
             return Err(Error::PartNotWhole {
                 first_row: self.rows.start,
@@ -397,7 +454,7 @@ impl ContourPart {
         if self.is_foreign {
             self.check_borders()?;
         }
-        StoredContours::new(self.pool, (self.width, self.rows.end), self.options)
+        Ok(())
     }
 
     /// Moves the steps to another store.
@@ -407,12 +464,19 @@ impl ContourPart {
         Ok(Self { pool, ..self })
     }
 
-    fn split(self) -> (Pool, Outline) {
+    fn split(self) -> (Pool<V>, Outline<V>) {
         (self.pool, self.outline)
     }
 }
 
-impl Outline {
+impl Part {
+    fn finish_contours(mut self) -> Result<StoredContours> {
+        self.check_whole()?;
+        StoredContours::new(self.pool, (self.width, self.rows.end), self.options)
+    }
+}
+
+impl<V> Outline<V> {
     /// The same outline, with numbers added to the names of fragments and of components.
     fn renamed(mut self, first_name: Name, first_component: u32) -> Self {
         let component = |component: &mut u32| {
@@ -443,7 +507,7 @@ impl Outline {
 }
 
 /// Refuses parts that cannot be joined.
-fn check(upper: &ContourPart, lower: &ContourPart) -> Result<()> {
+fn check<V>(upper: &Part<V>, lower: &Part<V>) -> Result<()> {
     let differ = |what, upper, lower| Err(Error::PartsDiffer { what, upper, lower });
     if upper.width != lower.width {
         let [upper, lower] = [upper, lower].map(|part| format!("{} pixels", part.width));
@@ -452,6 +516,10 @@ fn check(upper: &ContourPart, lower: &ContourPart) -> Result<()> {
     if upper.options != lower.options {
         let [upper, lower] = [upper, lower].map(|part| format!("{:?}", part.options));
         return differ("options", upper, lower);
+    }
+    if upper.connectivity != lower.connectivity {
+        let [upper, lower] = [upper, lower].map(|part| format!("{:?}", part.connectivity));
+        return differ("connectivity", upper, lower);
     }
     let [above, below] = [&upper.outline.rims[1], &lower.outline.rims[0]];
     if upper.rows.end != lower.rows.start || below.is_none() {
@@ -470,7 +538,7 @@ fn check(upper: &ContourPart, lower: &ContourPart) -> Result<()> {
     }
     // The rows imply it, unless somebody has forged a part.
     if let (Some(above), Some(below)) = (above, below) {
-        let counts = |from: &Rim, to: &Rim| {
+        let counts = |from: &Rim<V>, to: &Rim<V>| {
             let crossings = (from.crossings.exits.len(), to.crossings.entries.len());
             (crossings.0 == crossings.1, crossings)
         };
@@ -486,8 +554,12 @@ fn check(upper: &ContourPart, lower: &ContourPart) -> Result<()> {
 
 /// The hash of two rows, one above the other.
 fn hash(rows: [&[u64]; 2]) -> u64 {
+    hash_words(rows.into_iter().flatten().copied())
+}
+
+pub(in crate::trace) fn hash_words(words: impl Iterator<Item = u64>) -> u64 {
     let mut hash = 0u64;
-    for &word in rows.into_iter().flatten() {
+    for word in words {
         // The golden ratio's bits: odd, and without a pattern.
         hash = (hash.rotate_left(25) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }

@@ -9,7 +9,9 @@
 //! has become of it.
 
 use super::store::Store;
+use crate::bytes::Number;
 use crate::error::{Error, Result};
+use crate::image::PixelValue;
 use crate::memory::reserve;
 use crate::trace::contours::BorderKind;
 use crate::trace::cpu::chains::Direction;
@@ -81,7 +83,7 @@ impl Length {
 
 /// A border, all of which is in the part.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct Border {
+pub(in super::super) struct Border<V = ()> {
     /// The side where it starts.
     pub(in super::super) key: Key,
     pub(in super::super) length: Length,
@@ -89,14 +91,18 @@ pub(in super::super) struct Border {
     pub(in super::super) first_piece: u32,
     /// The item that passes the side before its start.
     pub(in super::super) before: Item,
+    /// Its region's.
+    pub(in super::super) value: V,
 }
 
 /// A stretch of a border that leaves the part at both ends.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct Fragment {
-    /// The first side in raster order that it passes, and the item that passes the side before.
+pub(in super::super) struct Fragment<V = ()> {
+    /// The first side in raster order that it passes, the item that passes the side before, and
+    /// the value there; without meaning if it passes no vertical side.
     pub(in super::super) key: Key,
     pub(in super::super) before: Item,
+    pub(in super::super) value: V,
     /// The direction of the step to the start of a border that starts at `key`.
     pub(in super::super) step_in: Direction,
     /// The number of points.
@@ -151,11 +157,28 @@ pub(in super::super) enum Fate {
     Border(u32),
 }
 
+/// What is kept of the region that a border belongs to, besides the border: its value, or nothing
+/// where all regions are foreground.
+pub(in crate::trace) trait RegionValue:
+    Copy + PartialEq + std::fmt::Debug + Number + Send + Sync
+{
+    /// The type's number in parts' bytes; 0 for nothing.
+    const TYPE: u8;
+}
+
+impl RegionValue for () {
+    const TYPE: u8 = 0;
+}
+
+impl<T: PixelValue> RegionValue for T {
+    const TYPE: u8 = <T as crate::image::Key>::TYPE;
+}
+
 /// Borders and fragments.
 #[derive(Debug)]
-pub(in super::super) struct Pool {
-    pub(in super::super) borders: Vec<Border>,
-    pub(in super::super) fragments: Vec<Fragment>,
+pub(in super::super) struct Pool<V = ()> {
+    pub(in super::super) borders: Vec<Border<V>>,
+    pub(in super::super) fragments: Vec<Fragment<V>>,
     /// The indices of `fragments` that are unused.
     free: Vec<u32>,
     /// By name.
@@ -164,7 +187,7 @@ pub(in super::super) struct Pool {
     pub(in super::super) store: Store,
 }
 
-impl Pool {
+impl<V: RegionValue> Pool<V> {
     pub(in super::super) fn new(store: Store) -> Self {
         Self {
             borders: Vec::new(),
@@ -178,7 +201,7 @@ impl Pool {
 
     /// Adds borders and their pieces. Their piece indices count from the first piece given here,
     /// and their offsets from the next byte that is stored. There must be room for them.
-    pub(in super::super) fn add_borders(&mut self, borders: &[Border], pieces: &[Piece]) {
+    pub(in super::super) fn add_borders(&mut self, borders: &[Border<V>], pieces: &[Piece]) {
         let (first_piece, first_byte) = (self.pieces.len() as u32, self.store.end());
         self.borders.extend(borders.iter().map(|border| Border {
             first_piece: match border.first_piece {
@@ -284,7 +307,7 @@ impl Pool {
     }
 
     /// Stores a fragment in a free slot, or a new one.
-    fn place(&mut self, fragment: Fragment) -> u32 {
+    fn place(&mut self, fragment: Fragment<V>) -> u32 {
         match self.free.pop() {
             Some(free) => {
                 self.fragments[free as usize] = fragment;
@@ -347,6 +370,7 @@ impl Pool {
                 length: Length::new(fragment.points, fragment.step_in),
                 first_piece: steps.first,
                 before: fragment.before,
+                value: fragment.value,
             });
             self.free.push(first);
             return Ok(());

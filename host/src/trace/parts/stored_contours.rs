@@ -6,15 +6,15 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use glam::IVec2;
 use rayon::prelude::*;
 
-use super::pool::{Key, Length, NO_PIECE, Piece, Pool};
+use super::pool::{Border, Key, Length, NO_PIECE, Piece, Pool, RegionValue};
 use super::runs::{Pen, Runs};
 use super::store::Store;
 use crate::error::Result;
 use crate::memory::{advise_large_pages, reserve, zeroed_vec};
 use crate::trace::contours::{BorderKind, Contours, HierarchyRow};
-use crate::trace::cpu::chains::{Direction, NO_BORDER, Nesting, check_count};
+use crate::trace::cpu::chains::{BorderId, Direction, NO_BORDER, Nesting, check_count};
 use crate::trace::cpu::fragments::KeptPoints;
-use crate::trace::cpu::hierarchy;
+use crate::trace::cpu::hierarchy::{self, Arrangement};
 use crate::trace::cpu::plane::Plane;
 use crate::trace::cpu::teh_chin::{Curvature, Selection};
 use crate::trace::cpu::walk::{Centers, Edges, Walk};
@@ -70,15 +70,21 @@ struct Batch {
     points: Vec<IVec2>,
 }
 
-impl StoredContours {
-    /// Puts the borders of a pool into the result's order; all of them are closed.
-    pub(super) fn new(mut pool: Pool, size: (u32, u32), options: ContourOptions) -> Result<Self> {
-        const BORDERS: &str = "the borders";
+/// The borders of a pool, all of them closed, in raster order.
+pub(super) struct InRasterOrder<V> {
+    pool: Pool<V>,
+    order: Vec<(Key, u32)>,
+}
+
+const BORDERS: &str = "the borders";
+
+impl<V: RegionValue> InRasterOrder<V> {
+    pub(super) fn of(mut pool: Pool<V>) -> Result<(Self, Nesting)> {
         let count = pool.borders.len();
         check_count(count)?;
         debug_assert_eq!(pool.open(), 0);
-        // Raster order; bands are nearly in it already. A merge sort would allocate, and abort when
-        // out of memory.
+        // Bands are nearly in raster order already. A merge sort would allocate, and abort when out
+        // of memory.
         let mut order: Vec<(Key, u32)> = Vec::new();
         reserve(&mut order, count, BORDERS)?;
         order.extend(pool.borders.iter().map(|border| border.key).zip(0..));
@@ -99,21 +105,44 @@ impl StoredContours {
         })?;
         drop(ranks);
         pool.fates = Vec::new();
+        Ok((Self { pool, order }, nesting))
+    }
 
+    /// The border at a place in the order.
+    pub(super) fn border(&self, rank: BorderId) -> &Border<V> {
+        &self.pool.borders[self.order[rank as usize].1 as usize]
+    }
+}
+
+impl StoredContours {
+    /// Puts the borders of a pool into the result's order; all of them are closed.
+    pub(super) fn new(pool: Pool, size: (u32, u32), options: ContourOptions) -> Result<Self> {
+        let (borders, nesting) = InRasterOrder::of(pool)?;
         let arrangement = hierarchy::arrange(&nesting, options.retrieval)?;
         drop(nesting);
+        Self::arranged(borders, arrangement, size, &options)
+    }
+
+    /// Borders in the order of the result.
+    pub(super) fn arranged<V: RegionValue>(
+        borders: InRasterOrder<V>,
+        arrangement: Arrangement,
+        size: (u32, u32),
+        options: &ContourOptions,
+    ) -> Result<Self> {
         let mut stored = Vec::new();
         reserve(&mut stored, arrangement.order.len(), BORDERS)?;
         stored.extend(arrangement.order.iter().map(|&rank| {
-            let border = &pool.borders[order[rank as usize].1 as usize];
+            let border = borders.border(rank);
             Stored {
                 key: border.key,
                 length: border.length,
                 first_piece: border.first_piece,
             }
         }));
+        let InRasterOrder { pool, order } = borders;
         drop((order, arrangement.order, pool.borders));
-        let (kept, curvature) = KeptPoints::of(&options);
+        let (kept, curvature) = KeptPoints::of(options);
         Ok(Self {
             width: size.0,
             height: size.1,

@@ -248,7 +248,7 @@ fn starts_far_down_are_where_they_belong() {
     let part = ContourPart::of_band(band, options, found).unwrap();
     assert_eq!(part.rows().end, i32::MAX as u32 - 4);
     assert_eq!((part.closed_count(), part.open_count()), (3, 0));
-    let starts = part.pool.borders.iter().map(|border| border.key.pixel());
+    let starts = part.0.pool.borders.iter().map(|border| border.key.pixel());
     let mut starts: Vec<_> = starts.collect();
     starts.sort_unstable_by_key(|&(x, y)| (y, x));
     assert_eq!(starts, [0, 2, 7].map(|y| (0, first_row + y)));

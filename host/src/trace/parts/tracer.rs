@@ -4,12 +4,14 @@ use std::mem::replace;
 #[cfg(feature = "formats")]
 use std::path::Path;
 
-use super::part::ContourPart;
+use super::part::{ContourPart, Part};
+use super::pool::RegionValue;
 use super::store::Store;
 use super::stored_contours::StoredContours;
 use crate::error::{Error, OptionProblem, Result};
 use crate::gpu::{Gpu, Workers};
 use crate::image::BinaryImage;
+use crate::memory::collect;
 use crate::trace::gpu::DeviceTracer;
 use crate::trace::gpu::band::BAND_ROWS;
 use crate::trace::{Band, ContourOptions};
@@ -65,15 +67,45 @@ const LEAST_ROWS: u32 = 16;
 /// ```
 #[derive(Debug)]
 pub struct BandTracer {
-    options: ContourOptions,
+    stack: Stack<BinaryImage>,
+}
+
+/// Rows of an image, bits or values.
+pub(super) trait Rows: Sized + Send + Sync {
+    /// What their regions differ in.
+    type Value: RegionValue;
+    /// How they are traced.
+    type Options: Send + Sync;
+
+    fn width(&self) -> u32;
+
+    fn height(&self) -> u32;
+
+    /// A copy of row `y`.
+    fn row(&self, y: u32) -> Result<Self>;
+
+    /// Traces them. They begin with row `first_row` of the image; beside them are the last row of
+    /// the rows above and the first one of the rows below, if there are any.
+    fn trace(
+        &self,
+        first_row: u32,
+        beside: [Option<&Self>; 2],
+        options: &Self::Options,
+    ) -> Result<Part<Self::Value>>;
+}
+
+/// Bands from top to bottom, each traced once the next one is known, and joined to those above.
+#[derive(Debug)]
+pub(super) struct Stack<B: Rows> {
+    pub(super) options: B::Options,
     /// The part of the rows above the last band.
-    part: Option<ContourPart>,
+    part: Option<Part<B::Value>>,
     /// The store that the first part is moved to.
     store: Option<Store>,
     /// The last band, which waits for the row below it; and its first row.
-    band: Option<(BinaryImage, u32)>,
+    band: Option<(B, u32)>,
     /// The row above it.
-    above: Vec<u64>,
+    above: Option<B>,
 }
 
 impl BandTracer {
@@ -100,11 +132,7 @@ impl BandTracer {
     fn new(options: &ContourOptions, store: Store) -> Result<Self> {
         options.validate()?;
         Ok(Self {
-            options: *options,
-            part: None,
-            store: Some(store),
-            band: None,
-            above: Vec::new(),
+            stack: Stack::new(*options, store),
         })
     }
 
@@ -138,8 +166,7 @@ impl BandTracer {
 
     /// The number of rows so far.
     pub fn rows(&self) -> u32 {
-        let band = self.band.as_ref();
-        band.map_or(0, |(band, first_row)| first_row + band.height())
+        self.stack.rows()
     }
 
     /// Takes the next rows, below those so far. Traces the band before, on all threads of the
@@ -150,11 +177,7 @@ impl BandTracer {
     /// [`MAX_SIDE`](crate::MAX_SIDE); [`Error::TooMany`]; [`Error::OutOfMemory`]; [`Error::Io`] for
     /// the temporary file. After an error the tracer is unusable.
     pub fn push(&mut self, band: BinaryImage) -> Result<()> {
-        let first_row = self.rows();
-        self.check_width(&band)?;
-        self.trace_last(Some(band.row(0)))?;
-        self.band = Some((band, first_row));
-        Ok(())
+        self.stack.push(band)
     }
 
     /// Takes bands from `next`, from top to bottom, until it returns none, and ends the image
@@ -163,22 +186,10 @@ impl BandTracer {
     /// # Errors
     /// Those of [`push`](Self::push), [`finish`](Self::finish) and `next`.
     pub fn trace(
-        mut self,
-        mut next: impl FnMut() -> Result<Option<BinaryImage>>,
+        self,
+        next: impl FnMut() -> Result<Option<BinaryImage>>,
     ) -> Result<StoredContours> {
-        crate::threads::ensure();
-        let mut band = next()?;
-        while let Some(this) = band {
-            let mut pushed = Ok(());
-            let (tracer, result) = (&mut self, &mut pushed);
-            let after = rayon::in_place_scope(|scope| {
-                scope.spawn(|_| *result = tracer.push(this));
-                next()
-            });
-            pushed?;
-            band = after?;
-        }
-        self.finish()
+        ContourPart(self.stack.trace(next)?).finish_stored()
     }
 
     /// Takes bands as [`trace`](Self::trace) does, and traces them on several GPUs, each as
@@ -223,16 +234,19 @@ impl BandTracer {
         }
         crate::threads::ensure();
         std::thread::scope(|scope| {
-            let options = self.options;
+            let options = self.stack.options;
             let works = gpus.iter().map(|gpu| {
                 let tracer = DeviceTracer::on(gpu.clone());
-                move |task: Task| task.trace(&tracer, &options)
+                move |task: Task<BinaryImage>| {
+                    let band = band_of(&task.rows, task.first_row, task.beside());
+                    tracer.trace_part(band, &options)
+                }
             });
             let mut workers = Workers::in_scope(scope, works)?;
             loop {
                 let band = next()?;
                 let is_last = band.is_none();
-                if let Some(task) = self.task(band)? {
+                if let Some(task) = self.stack.task(band)? {
                     // A band waits for no GPU in memory.
                     workers.wait_for_free();
                     workers.start(task);
@@ -241,78 +255,119 @@ impl BandTracer {
                     break;
                 }
                 while let Some(part) = workers.try_finish() {
-                    self.add(part?)?;
+                    self.stack.add(part?.0)?;
                 }
             }
             while let Some(part) = workers.finish() {
-                self.add(part?)?;
+                self.stack.add(part?.0)?;
             }
-            match self.part.take() {
-                Some(part) => part.finish_stored(),
-                None => Err(Error::EmptyImage {
-                    width: 0,
-                    height: 0,
-                }),
-            }
+            ContourPart(self.stack.into_part()?).finish_stored()
         })
-    }
-
-    /// The band before `next`, with the rows beside it, as a task. `next` becomes the last band.
-    fn task(&mut self, next: Option<BinaryImage>) -> Result<Option<Task>> {
-        let first_row = self.rows();
-        if let Some(next) = &next {
-            self.check_width(next)?;
-        }
-        let next = next.map(|band| (band, first_row));
-        let row = next.as_ref().map(|(band, _)| band.row(0).to_vec());
-        let Some((image, first_row)) = replace(&mut self.band, next) else {
-            return Ok(None);
-        };
-        let above = replace(&mut self.above, image.row(image.height() - 1).to_vec());
-        Ok(Some(Task {
-            image,
-            first_row,
-            above,
-            below: row,
-        }))
     }
 
     /// Traces the last band and ends the image there.
     ///
     /// # Errors
     /// Those of [`push`](Self::push), and [`Error::EmptyImage`] if there was no band.
-    pub fn finish(mut self) -> Result<StoredContours> {
-        self.trace_last(None)?;
-        match self.part {
-            Some(part) => part.finish_stored(),
-            None => Err(Error::EmptyImage {
-                width: 0,
-                height: 0,
-            }),
+    pub fn finish(self) -> Result<StoredContours> {
+        ContourPart(self.stack.finish()?).finish_stored()
+    }
+}
+
+impl<B: Rows> Stack<B> {
+    pub(super) fn new(options: B::Options, store: Store) -> Self {
+        Self {
+            options,
+            part: None,
+            store: Some(store),
+            band: None,
+            above: None,
         }
     }
 
-    /// Traces the last band, above the row `below`, and joins its part to the others.
-    fn trace_last(&mut self, below: Option<&[u64]>) -> Result<()> {
-        let Some((image, first_row)) = self.band.take() else {
+    /// The number of rows so far.
+    pub(super) fn rows(&self) -> u32 {
+        let band = self.band.as_ref();
+        band.map_or(0, |(band, first_row)| {
+            first_row.saturating_add(band.height())
+        })
+    }
+
+    /// Takes the next rows, and traces the band before.
+    pub(super) fn push(&mut self, band: B) -> Result<()> {
+        let first_row = self.rows();
+        self.check_width(&band)?;
+        self.trace_last(Some(&band))?;
+        self.band = Some((band, first_row));
+        Ok(())
+    }
+
+    /// Takes bands from `next` until it returns none; returns the part of all rows.
+    pub(super) fn trace(
+        mut self,
+        mut next: impl FnMut() -> Result<Option<B>>,
+    ) -> Result<Part<B::Value>> {
+        crate::threads::ensure();
+        let mut band = next()?;
+        while let Some(this) = band {
+            let mut pushed = Ok(());
+            let (stack, result) = (&mut self, &mut pushed);
+            let after = rayon::in_place_scope(|scope| {
+                scope.spawn(|_| *result = stack.push(this));
+                next()
+            });
+            pushed?;
+            band = after?;
+        }
+        self.finish()
+    }
+
+    /// Traces the last band; returns the part of all rows.
+    pub(super) fn finish(mut self) -> Result<Part<B::Value>> {
+        self.trace_last(None)?;
+        self.into_part()
+    }
+
+    fn into_part(self) -> Result<Part<B::Value>> {
+        self.part.ok_or(Error::EmptyImage {
+            width: 0,
+            height: 0,
+        })
+    }
+
+    /// The band before `next`, with the rows beside it, as a task. `next` becomes the last band.
+    fn task(&mut self, next: Option<B>) -> Result<Option<Task<B>>> {
+        let first_row = self.rows();
+        if let Some(next) = &next {
+            self.check_width(next)?;
+        }
+        let below = next.as_ref().map(|band| band.row(0)).transpose()?;
+        let next = next.map(|band| (band, first_row));
+        let Some((rows, first_row)) = replace(&mut self.band, next) else {
+            return Ok(None);
+        };
+        let above = self.above.replace(rows.row(rows.height() - 1)?);
+        Ok(Some(Task {
+            rows,
+            first_row,
+            above,
+            below,
+        }))
+    }
+
+    /// Traces the last band, above the first row of `below`, and joins its part to the others.
+    fn trace_last(&mut self, below: Option<&B>) -> Result<()> {
+        let Some((band, first_row)) = self.band.take() else {
             return Ok(());
         };
-        let mut band = Band::new(&image, first_row);
-        if first_row > 0 {
-            band = band.with_above(&self.above);
-        }
-        if let Some(below) = below {
-            band = band.with_below(below);
-        }
-        let part = ContourPart::trace(band, &self.options)?;
-        self.above.clear();
-        self.above.extend_from_slice(image.row(image.height() - 1));
-        drop(image);
+        let part = band.trace(first_row, [self.above.as_ref(), below], &self.options)?;
+        self.above = Some(band.row(band.height() - 1)?);
+        drop(band);
         self.add(part)
     }
 
     /// Refuses a band that is not as wide as the one before.
-    fn check_width(&self, band: &BinaryImage) -> Result<()> {
+    fn check_width(&self, band: &B) -> Result<()> {
         if let Some((before, _)) = &self.band
             && before.width() != band.width()
         {
@@ -326,9 +381,9 @@ impl BandTracer {
     }
 
     /// Joins a part to that of the rows above it.
-    fn add(&mut self, part: ContourPart) -> Result<()> {
+    fn add(&mut self, part: Part<B::Value>) -> Result<()> {
         self.part = Some(match (self.part.take(), self.store.take()) {
-            (Some(upper), _) => ContourPart::join(upper, part)?,
+            (Some(upper), _) => Part::join(upper, part)?,
             (None, Some(store)) => part.with_store(store)?,
             (None, None) => part,
         });
@@ -337,7 +392,7 @@ impl BandTracer {
 }
 
 /// The number of rows of a band with these bytes per pixel: a multiple of `multiple`, or all.
-fn rows_of(
+pub(super) fn rows_of(
     width: u32,
     height: u32,
     memory: u64,
@@ -370,27 +425,59 @@ fn rows_of(
 }
 
 /// A band that a GPU is to trace.
-struct Task {
-    image: BinaryImage,
+struct Task<B> {
+    rows: B,
     first_row: u32,
     /// The row above it, unless it is the first band, and the row below it, if there is one.
-    above: Vec<u64>,
-    below: Option<Vec<u64>>,
+    above: Option<B>,
+    below: Option<B>,
 }
 
-impl Task {
-    fn trace<G: Gpu>(
-        &self,
-        tracer: &DeviceTracer<G>,
-        options: &ContourOptions,
-    ) -> Result<ContourPart> {
-        let mut band = Band::new(&self.image, self.first_row);
-        if self.first_row > 0 {
-            band = band.with_above(&self.above);
-        }
-        if let Some(below) = &self.below {
-            band = band.with_below(below);
-        }
-        tracer.trace_part(band, options)
+impl<B> Task<B> {
+    fn beside(&self) -> [Option<&B>; 2] {
+        [self.above.as_ref(), self.below.as_ref()]
     }
+}
+
+impl Rows for BinaryImage {
+    type Value = ();
+    type Options = ContourOptions;
+
+    fn width(&self) -> u32 {
+        self.width()
+    }
+
+    fn height(&self) -> u32 {
+        self.height()
+    }
+
+    fn row(&self, y: u32) -> Result<Self> {
+        let words = collect(self.row(y).iter().copied(), "a row of pixels")?;
+        Self::from_words(self.width(), 1, words)
+    }
+
+    fn trace(
+        &self,
+        first_row: u32,
+        beside: [Option<&Self>; 2],
+        options: &ContourOptions,
+    ) -> Result<Part> {
+        Ok(ContourPart::trace(band_of(self, first_row, beside), options)?.0)
+    }
+}
+
+/// A band below the last row of one image and above the first row of another.
+fn band_of<'a>(
+    rows: &'a BinaryImage,
+    first_row: u32,
+    [above, below]: [Option<&'a BinaryImage>; 2],
+) -> Band<'a> {
+    let mut band = Band::new(rows, first_row);
+    if let Some(above) = above {
+        band = band.with_above(above.row(above.height() - 1));
+    }
+    if let Some(below) = below {
+        band = band.with_below(below.row(0));
+    }
+    band
 }

@@ -8,7 +8,7 @@
 //! 4. Points are written to their places, again as for bits.
 
 mod last;
-mod order;
+pub(in crate::trace) mod order;
 mod planes;
 
 use super::approximate;
@@ -21,12 +21,15 @@ use crate::label::Connectivity;
 use crate::progress::Progress;
 use crate::regions::{RegionOptions, Regions, ValueContours};
 use crate::trace::contours::Contours;
-use crate::trace::{ContourOptions, Geometry, Retrieval};
+use crate::trace::parts::{BandBorders, follow_in_strips};
+use crate::trace::{ContourOptions, Geometry, Retrieval, ValueBand};
 
 use super::approximate::Points;
 use super::chains::BorderId;
+use super::fragments::follow::SideKey;
+use super::saddles::OpenSaddles;
 use super::sides::Joined;
-use planes::ValuePlanes;
+use planes::{BandPlanes, ValuePlanes};
 
 /// Traces the regions of an image.
 pub(crate) fn trace_regions<T: PixelValue>(
@@ -34,9 +37,9 @@ pub(crate) fn trace_regions<T: PixelValue>(
     options: &RegionOptions,
     progress: &Progress<'_>,
 ) -> Result<Regions<T>> {
-    let how = ContourOptions::default().geometry(Geometry::Edges);
+    let how = ring_options();
     let trace = |rows| {
-        let planes = ValuePlanes::of(image)?;
+        let planes = ValuePlanes::of(&ValueBand::new(image, 0))?;
         let saddles = match options.connectivity {
             Connectivity::Four => Saddles::of(&planes)?,
             Connectivity::Eight => Saddles::all_joined(),
@@ -62,6 +65,31 @@ pub(crate) fn trace_regions<T: PixelValue>(
     in_strips(image.width(), image.height(), trace)
 }
 
+/// How regions are traced: rings along the pixels' edges.
+pub(in crate::trace) fn ring_options() -> ContourOptions {
+    ContourOptions::default().geometry(Geometry::Edges)
+}
+
+/// Traces the regions of a band in strips of `rows` rows.
+pub(in crate::trace) fn trace_band<T: PixelValue>(
+    band: &ValueBand<'_, '_, T>,
+    rows: u32,
+    connectivity: Connectivity,
+) -> Result<BandBorders<T>> {
+    let planes = &ValuePlanes::of(band)?;
+    let (walls, saddles) = match connectivity {
+        Connectivity::Four => Saddles::of_band(BandPlanes { planes, band })?,
+        Connectivity::Eight => (Saddles::all_joined(), OpenSaddles::default()),
+    };
+    let value = |side: SideKey| match side {
+        SideKey::NONE => band.image().value(0, 0),
+        side => band.image().value(side.x(), side.y),
+    };
+    let how = (rows, KeptPoints::Turns);
+    let first_row = band.rows().start;
+    follow_in_strips(planes, first_row, (Some(walls), saddles), how, value)
+}
+
 /// Traces the pixels of each value of an image; the options have been
 /// [validated](ContourOptions::validate).
 pub(crate) fn trace_values<T: PixelValue>(
@@ -71,7 +99,7 @@ pub(crate) fn trace_values<T: PixelValue>(
 ) -> Result<ValueContours<T>> {
     let (_, curvature) = KeptPoints::of(options);
     let trace = |rows| {
-        let mut planes = ValuePlanes::of(image)?;
+        let mut planes = ValuePlanes::of(&ValueBand::new(image, 0))?;
         let (saddles, joined) = match options.geometry {
             Geometry::Centers => (None, Joined::Eight),
             Geometry::Edges => (Some(Saddles::of(&planes)?), Joined::Four),

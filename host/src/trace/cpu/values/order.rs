@@ -11,21 +11,21 @@ use crate::trace::contours::{BorderKind, HierarchyRow};
 const ORDER: &str = "the order of borders";
 
 /// The rings of an image, each outer ring with its holes after it.
-pub(super) struct RingOrder {
-    pub(super) order: Vec<BorderId>,
-    pub(super) kinds: Vec<BorderKind>,
+pub(in crate::trace) struct RingOrder {
+    pub(in crate::trace) order: Vec<BorderId>,
+    pub(in crate::trace) kinds: Vec<BorderKind>,
     /// The place of each hole's outer ring in the order; -1 for outer rings.
-    pub(super) parents: Vec<i32>,
+    pub(in crate::trace) parents: Vec<i32>,
     /// Each ring's region, from 1.
-    pub(super) regions: Vec<u32>,
+    pub(in crate::trace) regions: Vec<u32>,
     /// The number of regions.
-    pub(super) count: u32,
+    pub(in crate::trace) count: u32,
 }
 
 /// Puts rings into the order of their regions, which is the raster order of the outer rings'
 /// starts: an outer ring begins at its region's first pixel. `nesting` has the rings in raster
 /// order, and each hole's parent is its region's outer ring.
-pub(super) fn by_region(nesting: &Nesting) -> Result<RingOrder> {
+pub(in crate::trace) fn by_region(nesting: &Nesting) -> Result<RingOrder> {
     let count = nesting.kinds.len();
     // The number of holes, by outer ring.
     let mut holes: Vec<u32> = zeroed_vec(count, ORDER)?;

@@ -4,6 +4,8 @@
 //! for the neighbours to the E, S, SE and SW, are all that is read of an image: the other four
 //! neighbours are those of the pixels there. They are found in one pass over the values.
 
+mod band;
+
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -18,7 +20,10 @@ use crate::error::Result;
 use crate::image::compare::{ValueRow, row_words};
 use crate::image::{PixelValue, ValueImage, WORD_BITS};
 use crate::memory::{advise_large_pages, push, reserve, zeroed_vec};
+use crate::trace::ValueBand;
 use crate::trace::contours::BorderKind;
+
+pub(super) use band::BandPlanes;
 
 /// Name used in out-of-memory errors.
 const PLANES: &str = "the planes of equal values";
@@ -47,11 +52,13 @@ impl Links {
     }
 }
 
-/// The planes of an image of values.
+/// The planes of an image of values, or of a band of one with the rows beside it.
 pub(super) struct ValuePlanes {
     width: u32,
     height: u32,
     row_words: usize,
+    /// Whether there is a row above, and one below.
+    rims: [bool; 2],
     /// The pixels that count.
     here: Vec<u64>,
     /// Which of their neighbours count and have the same value. Rows are as [`Pixels`] has them.
@@ -72,9 +79,9 @@ struct OuterStarts {
 const LEAST_PIXELS: u32 = 1 << 16;
 
 impl ValuePlanes {
-    /// Compares the neighbours in an image, on all cores.
-    pub(super) fn of<T: PixelValue>(image: &ValueImage<'_, T>) -> Result<Self> {
-        let (width, height) = (image.width(), image.height());
+    /// Compares the neighbours in an image or a band of one, on all cores.
+    pub(super) fn of<T: PixelValue>(band: &ValueBand<'_, '_, T>) -> Result<Self> {
+        let (width, height) = (band.width(), band.height());
         let n = row_words(width);
         let words = n * (height as usize + 2 * SPARE_ROWS);
         let mut here: Vec<u64> = zeroed_vec(words, PLANES)?;
@@ -82,18 +89,22 @@ impl ValuePlanes {
         advise_large_pages(&mut here);
         advise_large_pages(&mut links);
         let rows = rows_per_task(width, height);
-        let within = SPARE_ROWS * n..(SPARE_ROWS + height as usize) * n;
+        let rims @ [above, below] = band.rims();
+        let first = SPARE_ROWS - usize::from(above);
+        let within = first * n..(SPARE_ROWS + height as usize + usize::from(below)) * n;
         here[within.clone()]
             .par_chunks_mut(rows * n)
             .zip(links[within].par_chunks_mut(rows * n))
             .enumerate()
             .try_for_each(|(task, (here, links))| {
-                compare_rows(image, (task * rows) as u32, here, links)
+                let first = (task * rows) as i64 - i64::from(above);
+                compare_rows(band, first, here, links)
             })?;
         Ok(Self {
             width,
             height,
             row_words: n,
+            rims,
             here,
             links,
             outer_starts: None,
@@ -156,10 +167,51 @@ impl ValuePlanes {
         }
     }
 
-    /// The words of row `y`.
-    fn row_range(&self, y: u32) -> Range<usize> {
-        let first = (y as usize + SPARE_ROWS) * self.row_words;
+    /// The words of a row of the planes.
+    fn row_range(&self, row: usize) -> Range<usize> {
+        let first = row * self.row_words;
         first..first + self.row_words
+    }
+
+    /// The words of row `row` of the planes and the one above it: see
+    /// [`RunRows::for_each_overlap`].
+    #[inline(always)]
+    fn for_each_overlap_at(
+        &self,
+        row: usize,
+        mut first_runs: [u32; 2],
+        mut visit: impl FnMut(usize, &Overlap),
+    ) {
+        let [above, row] = [row - 1, row].map(|row| self.row_range(row));
+        let here = self.here[above.clone()].iter().zip(&self.here[row.clone()]);
+        let links = self.links[above].iter().zip(&self.links[row]);
+        let (mut above_carry, mut row_carry, mut south_carry, mut falling_carry) = (0, 0, 0, 0);
+        for (i, ((&above_here, &row_here), (above, row))) in here.zip(links).enumerate() {
+            let above_west = above.east << 1 | above_carry;
+            let row_west = row.east << 1 | row_carry;
+            let starts = [above_here & !above_west, row_here & !row_west];
+            // The corner's other pixels are not of the region if neither side there joins them.
+            let apart = !(above_west | row_west | above.south | above.south << 1 | south_carry);
+            let overlap = Overlap {
+                overlaps: above.south & !(above_west & row_west),
+                saddles: [
+                    (above.south_east << 1 | falling_carry) & apart,
+                    above.south_west & apart,
+                ],
+                starts,
+                first_runs,
+            };
+            if starts[0] | starts[1] != 0 {
+                visit(i, &overlap);
+                for (first, starts) in first_runs.iter_mut().zip(starts) {
+                    *first += starts.count_ones();
+                }
+            }
+            above_carry = above.east >> (WORD_BITS - 1);
+            row_carry = row.east >> (WORD_BITS - 1);
+            south_carry = above.south >> (WORD_BITS - 1);
+            falling_carry = above.south_east >> (WORD_BITS - 1);
+        }
     }
 }
 
@@ -167,20 +219,20 @@ fn rows_per_task(width: u32, height: u32) -> usize {
     (LEAST_PIXELS / width).clamp(1, height) as usize
 }
 
-/// Compares the neighbours in some rows, from row `first` on.
+/// Compares the neighbours in some rows, from row `first` of the band on.
 fn compare_rows<T: PixelValue>(
-    image: &ValueImage<'_, T>,
-    first: u32,
+    band: &ValueBand<'_, '_, T>,
+    first: i64,
     here: &mut [u64],
     links: &mut [Links],
 ) -> Result<()> {
-    let n = row_words(image.width());
+    let n = row_words(band.width());
     let mut south: Vec<u64> = zeroed_vec(n, PLANES)?;
-    let (mut row, mut below) = (ValueRow::new(image)?, ValueRow::new(image)?);
-    row.read(image, first)?;
+    let (mut row, mut below) = (ValueRow::new(band.image())?, ValueRow::new(band.image())?);
+    band.read(first, &mut row)?;
     let rows = here.chunks_exact_mut(n).zip(links.chunks_exact_mut(n));
     for (y, (here, links)) in (first..).zip(rows) {
-        below.read(image, y + 1)?;
+        band.read(y + 1, &mut below)?;
         row.compare_below(&below, &mut south);
         here.copy_from_slice(&row.here);
         let mut carry = 0;
@@ -430,7 +482,8 @@ impl<'a> Strips for &'a ValuePlanes {
     }
 
     fn goes_on(&self, rows: &Range<u32>) -> [bool; 2] {
-        [rows.start > 0, rows.end < self.height]
+        let [above, below] = self.rims;
+        [rows.start > 0 || above, rows.end < self.height || below]
     }
 
     fn room(&self, _: u32) -> Result<StripPlanes<'a>> {
@@ -462,7 +515,7 @@ impl<'a> RunRows for &'a ValuePlanes {
     }
 
     fn count_runs(&self, y: u32) -> u32 {
-        let words = self.row_range(y);
+        let words = self.row_range(SPARE_ROWS + y as usize);
         let (mut runs, mut carry) = (0, 0);
         for (here, links) in self.here[words.clone()].iter().zip(&self.links[words]) {
             runs += (here & !(links.east << 1 | carry)).count_ones();
@@ -472,41 +525,7 @@ impl<'a> RunRows for &'a ValuePlanes {
     }
 
     #[inline(always)]
-    fn for_each_overlap(
-        &self,
-        y: u32,
-        mut first_runs: [u32; 2],
-        mut visit: impl FnMut(usize, &Overlap),
-    ) {
-        let [above, row] = [y - 1, y].map(|y| self.row_range(y));
-        let here = self.here[above.clone()].iter().zip(&self.here[row.clone()]);
-        let links = self.links[above].iter().zip(&self.links[row]);
-        let (mut above_carry, mut row_carry, mut south_carry, mut falling_carry) = (0, 0, 0, 0);
-        for (i, ((&above_here, &row_here), (above, row))) in here.zip(links).enumerate() {
-            let above_west = above.east << 1 | above_carry;
-            let row_west = row.east << 1 | row_carry;
-            let starts = [above_here & !above_west, row_here & !row_west];
-            // The corner's other pixels are not of the region if neither side there joins them.
-            let apart = !(above_west | row_west | above.south | above.south << 1 | south_carry);
-            let overlap = Overlap {
-                overlaps: above.south & !(above_west & row_west),
-                saddles: [
-                    (above.south_east << 1 | falling_carry) & apart,
-                    above.south_west & apart,
-                ],
-                starts,
-                first_runs,
-            };
-            if starts[0] | starts[1] != 0 {
-                visit(i, &overlap);
-                for (first, starts) in first_runs.iter_mut().zip(starts) {
-                    *first += starts.count_ones();
-                }
-            }
-            above_carry = above.east >> (WORD_BITS - 1);
-            row_carry = row.east >> (WORD_BITS - 1);
-            south_carry = above.south >> (WORD_BITS - 1);
-            falling_carry = above.south_east >> (WORD_BITS - 1);
-        }
+    fn for_each_overlap(&self, y: u32, first_runs: [u32; 2], visit: impl FnMut(usize, &Overlap)) {
+        self.for_each_overlap_at(SPARE_ROWS + y as usize, first_runs, visit);
     }
 }

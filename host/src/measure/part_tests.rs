@@ -1,0 +1,142 @@
+//! Parts of a label image, cut anywhere and joined in any order, against the whole image.
+
+use super::*;
+use crate::Engine;
+use crate::error::Error;
+use crate::seeds::{Random, seed_or};
+
+/// Labels in rectangles and single pixels, with intensities.
+fn random_image(random: &mut Random) -> (u32, Vec<i32>, Vec<u8>) {
+    let (width, height) = (1 + random.below(90), 1 + random.below(40));
+    let mut labels = vec![0; (width * height) as usize];
+    for _ in 0..1 + random.below(25) {
+        let (x, y) = (random.below(width), random.below(height));
+        let (right, bottom) = (x + 1 + random.below(20), y + 1 + random.below(12));
+        let label = random.below(12) as i32 * 7 - 7;
+        for y in y..bottom.min(height) {
+            for x in x..right.min(width) {
+                labels[(y * width + x) as usize] = label;
+            }
+        }
+    }
+    for _ in 0..random.below(60) {
+        let at = random.below(width * height) as usize;
+        labels[at] = random.below(12) as i32 * 7 - 7;
+    }
+    let intensities = labels.iter().map(|_| random.below(256) as u8).collect();
+    (width, labels, intensities)
+}
+
+/// The part of some rows, from arrays that have at most `MARGIN` rows beside them.
+fn part(
+    width: u32,
+    labels: &[i32],
+    intensities: &[u8],
+    rows: Range<u32>,
+    options: &MeasureOptions,
+) -> MeasurePart {
+    let height = labels.len() as u32 / width;
+    let all = rows.start.saturating_sub(MARGIN)..height.min(rows.end + MARGIN);
+    let pixels = (all.start * width) as usize..(all.end * width) as usize;
+    let count = all.end - all.start;
+    let own = rows.start - all.start..rows.end - all.start;
+    let labels = Samples::new(width, count, &labels[pixels.clone()]).unwrap();
+    let intensities = Samples::new(width, count, &intensities[pixels]).unwrap();
+    MeasurePart::of_intensities(labels, intensities, own, rows.start, options).unwrap()
+}
+
+#[test]
+fn parts_give_the_measures_of_the_whole() {
+    let random = &mut Random::new(seed_or(1));
+    let options = MeasureOptions::default().properties(Properties::all(true));
+    for _ in 0..120 {
+        let (width, labels, intensities) = random_image(random);
+        let height = labels.len() as u32 / width;
+        let whole = Engine::cpu()
+            .measure_intensities(
+                Samples::new(width, height, &labels).unwrap(),
+                Samples::new(width, height, &intensities).unwrap(),
+                &options,
+            )
+            .unwrap();
+        let mut parts = Vec::new();
+        let mut first = 0;
+        while first < height {
+            let end = height.min(first + 1 + random.below(9));
+            parts.push(part(width, &labels, &intensities, first..end, &options));
+            first = end;
+        }
+        while parts.len() > 1 {
+            let at = random.below(parts.len() as u32 - 1) as usize;
+            let lower = parts.remove(at + 1);
+            let mut upper = parts.remove(at);
+            if random.below(3) == 0 {
+                upper = MeasurePart::from_bytes(&upper.to_bytes().unwrap()).unwrap();
+            }
+            parts.insert(at, MeasurePart::join(upper, lower).unwrap());
+        }
+        let found = parts.pop().unwrap().finish().unwrap();
+        assert_eq!(found.len(), whole.len());
+        for (found, whole) in found.columns().iter().zip(whole.columns()) {
+            assert_eq!(found.name(), whole.name());
+            // All sums are integers below 2⁵³, so that their order makes no difference.
+            match (found.values(), whole.values()) {
+                (Values::Integers(found), Values::Integers(whole)) => assert_eq!(found, whole),
+                (Values::Floats(values), Values::Floats(others)) => {
+                    let same = |(a, b): (&f64, &f64)| a == b || a.is_nan() && b.is_nan();
+                    let all = values.iter().zip(others).all(same);
+                    assert!(all, "{}: {values:?}, {others:?}", found.name());
+                }
+                _ => panic!("columns of different types"),
+            }
+        }
+    }
+}
+
+#[test]
+fn parts_that_do_not_fit_are_refused() {
+    let (labels, intensities) = (vec![1; 200], vec![9; 200]);
+    let options = MeasureOptions::default().properties(Properties::all(true));
+    let few = MeasureOptions::default().properties([Property::Perimeter]);
+    let of =
+        |width, rows, options: &MeasureOptions| part(width, &labels, &intensities, rows, options);
+    let upper = || of(10, 0..8, &options);
+    assert!(matches!(
+        MeasurePart::join(upper(), of(10, 9..20, &options)),
+        Err(Error::PartsNotAdjacent { .. })
+    ));
+    for other in [of(5, 8..20, &options), of(10, 8..20, &few)] {
+        assert!(matches!(
+            MeasurePart::join(upper(), other),
+            Err(Error::PartsDiffer { .. })
+        ));
+    }
+    let all = || Samples::new(10, 20, &labels).unwrap();
+    for own in [3..3, 5..21, 1..5] {
+        assert!(matches!(
+            MeasurePart::of(all(), own, 9, &few),
+            Err(Error::InvalidOption { .. })
+        ));
+    }
+}
+
+#[test]
+fn bytes_that_are_not_a_part_are_refused() {
+    let random = &mut Random::new(seed_or(2));
+    let options = MeasureOptions::default().properties(Properties::all(true));
+    let (width, labels, intensities) = random_image(random);
+    let height = labels.len() as u32 / width;
+    let bytes = part(width, &labels, &intensities, 0..height, &options)
+        .to_bytes()
+        .unwrap();
+    assert!(MeasurePart::from_bytes(&bytes[..bytes.len() - 1]).is_err());
+    for _ in 0..2000 {
+        let mut changed = bytes.clone();
+        let at = random.below(bytes.len() as u32 - 8) as usize;
+        changed[at] = changed[at].wrapping_add(1 + random.below(255) as u8);
+        // With the right hash, either an error or measures of something.
+        if let Ok(part) = MeasurePart::from_bytes(&crate::bytes::with_hash(changed)) {
+            let _ = part.finish();
+        }
+    }
+}
