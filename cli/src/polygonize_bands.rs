@@ -155,7 +155,7 @@ impl Steps for PolygonizeBands<'_> {
             no_data: file.no_data(),
             notes: file.notes(),
         };
-        let about = self.job.about(header, &values, || file.georeference())?;
+        let about = self.job.about(&header, &values, || file.georeference())?;
         Ok(Bands {
             about,
             file: RefCell::new(file),

@@ -370,7 +370,7 @@ fn regions_and_measures_of_parts_and_bands() {
         let upper = MeasurePart::of(all()?, 0..rows, 0, &options)?;
         let lower = MeasurePart::of(all()?, rows..2 * rows, rows, &options)?;
         let lower = MeasurePart::from_bytes(&lower.to_bytes()?)?;
-        MeasurePart::join(upper.try_clone()?, lower)?.finish()
+        MeasurePart::join(upper.try_clone()?, &lower)?.finish()
     });
 }
 

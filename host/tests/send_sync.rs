@@ -10,7 +10,6 @@ use trazar::measure::MeasurePart;
 use trazar::route::{DistanceOptions, Distances, RoutingCase};
 use trazar::trace::{
     Band, BandTracer, ContourPart, RegionPart, RegionTracer, StoredContours, StoredRegions,
-    ValueBand,
 };
 use trazar::{
     Backend, BinaryImage, Component, Contour, Contours, DeviceBytes, DeviceContourBatch,

@@ -216,7 +216,7 @@ impl MeasurePart {
     /// This part and the one below it as one.
     fn join(&self, py: Python<'_>, lower: &Self) -> PyResult<Self> {
         let part = detached(py, || {
-            library::MeasurePart::join(self.part.try_clone()?, lower.part.try_clone()?)
+            library::MeasurePart::join(self.part.try_clone()?, &lower.part)
         })?;
         Ok(Self { part })
     }

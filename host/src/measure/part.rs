@@ -38,7 +38,7 @@ pub const MARGIN: u32 = 2;
 /// let all = || Samples::new(3, 3, &labels);
 /// let upper = MeasurePart::of(all()?, 0..1, 0, &options)?;
 /// let lower = MeasurePart::of(all()?, 1..3, 1, &options)?;
-/// let measures = MeasurePart::join(upper, lower)?.finish()?;
+/// let measures = MeasurePart::join(upper, &lower)?.finish()?;
 /// assert_eq!(measures, Engine::cpu().measure(all()?, &options)?);
 /// # Ok::<(), trazar::Error>(())
 /// ```
@@ -174,15 +174,15 @@ impl MeasurePart {
     /// # Errors
     /// [`Error::PartsNotAdjacent`]; [`Error::PartsDiffer`] for parts of images of different widths,
     /// or with other options or types of intensities; [`Error::TooMany`]; [`Error::OutOfMemory`].
-    pub fn join(mut upper: Self, lower: Self) -> Result<Self> {
+    pub fn join(mut upper: Self, lower: &Self) -> Result<Self> {
         let differ = |what, upper, lower| Err(Error::PartsDiffer { what, upper, lower });
         if upper.width != lower.width {
-            let [upper, lower] = [&upper, &lower].map(|part| format!("{} pixels", part.width));
+            let [upper, lower] = [&upper, lower].map(|part| format!("{} pixels", part.width));
             return differ("width", upper, lower);
         }
         if upper.options != lower.options || upper.kind != lower.kind {
             let [upper, lower] =
-                [&upper, &lower].map(|part| format!("{:?}, {:?}", part.options, part.kind));
+                [&upper, lower].map(|part| format!("{:?}, {:?}", part.options, part.kind));
             return differ("options", upper, lower);
         }
         if upper.rows.end != lower.rows.start {

@@ -73,7 +73,7 @@ fn parts_give_the_measures_of_the_whole() {
             if random.below(3) == 0 {
                 upper = MeasurePart::from_bytes(&upper.to_bytes().unwrap()).unwrap();
             }
-            parts.insert(at, MeasurePart::join(upper, lower).unwrap());
+            parts.insert(at, MeasurePart::join(upper, &lower).unwrap());
         }
         let found = parts.pop().unwrap().finish().unwrap();
         assert_eq!(found.len(), whole.len());
@@ -102,12 +102,12 @@ fn parts_that_do_not_fit_are_refused() {
         |width, rows, options: &MeasureOptions| part(width, &labels, &intensities, rows, options);
     let upper = || of(10, 0..8, &options);
     assert!(matches!(
-        MeasurePart::join(upper(), of(10, 9..20, &options)),
+        MeasurePart::join(upper(), &of(10, 9..20, &options)),
         Err(Error::PartsNotAdjacent { .. })
     ));
     for other in [of(5, 8..20, &options), of(10, 8..20, &few)] {
         assert!(matches!(
-            MeasurePart::join(upper(), other),
+            MeasurePart::join(upper(), &other),
             Err(Error::PartsDiffer { .. })
         ));
     }

@@ -244,6 +244,9 @@ struct Encoded {
     pieces: Vec<(u32, u64)>,
 }
 
+/// Steps of borders that one task has encoded, with the borders and their pieces.
+type EncodedBorders<V> = (Vec<u8>, Vec<Border<V>>, Vec<Piece>);
+
 /// The fewest steps that are worth a task.
 const LEAST_STEPS: u64 = 1 << 16;
 
@@ -286,7 +289,7 @@ impl<V: RegionValue, F: Fn(SideKey) -> V + Sync> Assembly<'_, F> {
 
     /// Adds the borders that are closed in a strip.
     fn closed(&self, pool: &mut Pool<V>) -> Result<()> {
-        let encoded: Vec<(Vec<u8>, Vec<Border<V>>, Vec<Piece>)> = self
+        let encoded: Vec<EncodedBorders<V>> = self
             .strips
             .par_iter()
             .enumerate()
@@ -299,7 +302,7 @@ impl<V: RegionValue, F: Fn(SideKey) -> V + Sync> Assembly<'_, F> {
         Ok(())
     }
 
-    fn closed_of(&self, i: usize, strip: &Strip) -> Result<(Vec<u8>, Vec<Border<V>>, Vec<Piece>)> {
+    fn closed_of(&self, i: usize, strip: &Strip) -> Result<EncodedBorders<V>> {
         let mut bytes = Vec::new();
         let mut borders = with_room(strip.closed.len(), "the borders")?;
         let mut pieces = with_room(strip.closed.len(), "the pieces of borders")?;

@@ -236,9 +236,9 @@ fn patterns_match_whatever_the_cuts() {
     };
     let ring = |x: u32, y: u32| (x.min(y).min(64 - x).min(64 - y) % 4) as u16;
     // Two arms that touch at corners, and are connected far away or not at all.
-    let combs = |x: u32, y: u32| match (x + y) % 2 == 0 {
+    let combs = |x: u32, y: u32| match (x + y).is_multiple_of(2) {
         true => 1 + u8::from(x > 30),
-        false => 3 + (x % 7 == 0 || y == 39) as u8,
+        false => 3 + u8::from(x.is_multiple_of(7) || y == 39),
     };
     Picture::new(67, 31, |x, y| (y * 67 + x) as u16).check(&[1, 7], 1);
     Picture::new(66, 40, |x, y| ((x + y) % 2) as u8).check(&[1, 2, 7], 2);
