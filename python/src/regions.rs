@@ -99,14 +99,16 @@ where
     let py = array.py();
     let counted = Counted::new(background, mask)?;
     let view = View::new(array.to_dyn())?;
-    let size = || match counted.image(view.view()) {
-        Ok(image) => size(&image),
+    let image = counted.image(view.view());
+    let size = || match &image {
+        Ok(image) => size(image),
         // The job itself says what is wrong.
         Err(_) => Job::LabelBands { pixels: 0 },
     };
     let engine = device.engine(py, size, 1)?;
-    let size = array.len() as u64;
-    work::run(py, engine, size, move |engine: &Engine| {
+    drop(image);
+    let pixels = array.len() as u64;
+    work::run(py, engine, pixels, move |engine: &Engine| {
         job(engine, &counted.image(view.view())?)
     })
 }

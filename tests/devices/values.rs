@@ -334,15 +334,24 @@ pub(crate) fn contours_of_values_at_the_borders_of_tiles<D: Device>(device: &D) 
     );
 }
 
-/// Rows with more values than a warp's table has places at first, and many runs of few values:
-/// outer borders whose previous ones lie near, far, or nowhere.
+/// Three frames of a value each, one in the other, and within them pixels of these and of others: the
+/// pixel of the same value before an outer border may lie far away, and its hole be the parent.
 pub(crate) fn contours_of_values_in_long_rows<D: Device>(device: &D) {
     let seed = seed();
     let random = &mut Random::new(seed);
-    for (i, values) in [2, 7, 200, 100_000].into_iter().enumerate() {
-        let (width, height) = (700 + random.below(100), 4);
+    for (i, values) in [6, 12, 200, 100_000].into_iter().enumerate() {
+        let (width, height) = (700 + random.below(100), 10);
         let classes: Vec<i32> = (0..width * height)
-            .map(|_| random.below(values) as i32)
+            .map(|at| {
+                let (x, y) = (at % width, at / width);
+                let drawn = random.below(values) as i32;
+                match x.min(y).min(width - 1 - x).min(height - 1 - y) {
+                    0 => 0,
+                    1 => 4,
+                    2 => 5,
+                    _ => [drawn, 0, 4, 5][random.below(4) as usize],
+                }
+            })
             .collect();
         let samples = Samples::new(width, height, &classes).unwrap();
         let image = ValueImage::new(samples).unwrap();

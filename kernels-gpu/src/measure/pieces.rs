@@ -139,7 +139,6 @@ pub(super) fn sum_of_warp(value: i128) -> i128 {
     while distance < WARP_SIZE {
         let (low, _) = warp_shuffle_xor(FULL_MASK, sum as u64, distance, WARP_SIZE);
         let (high, _) = warp_shuffle_xor(FULL_MASK, (sum >> 64) as u64, distance, WARP_SIZE);
-        // planted: measure-warp-sum
         sum = sum.wrapping_add((u128::from(high) << 64 | u128::from(low)).cast_signed());
         distance *= 2;
     }

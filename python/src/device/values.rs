@@ -27,6 +27,8 @@ trait Number: PixelValue + for<'a, 'py> FromPyObject<'a, 'py> {
 
 macro_rules! integers {
     ($($t:ty)*) => {$(
+        // Types of all sizes, some of which `From` converts.
+        #[allow(clippy::cast_lossless)]
         impl Number for $t {
             fn of(number: &Bound<'_, PyAny>) -> Option<Self> {
                 number.extract().ok().or_else(|| {

@@ -195,6 +195,15 @@ struct Grouped<G: Gpu> {
     order: ValueOrderBuffers<OnGpu<G>>,
 }
 
+/// Borders in the order of the result.
+struct Ordered<G: Gpu> {
+    arranged: Arranged<G>,
+    /// The memory that has each border's place.
+    arranger: Arranger<G>,
+    /// Each group's first contour, then their number.
+    offsets: G::Buffer<u32>,
+}
+
 impl<G: Gpu, T: PixelValue> Traced<'_, G, T> {
     /// Finds all borders, if what is found fits the memory. `starts` gets the pixel at which each
     /// starts.
@@ -292,13 +301,8 @@ impl<G: Gpu, T: PixelValue> Traced<'_, G, T> {
         })
     }
 
-    /// Arranges grouped borders. Returns where they go, the memory that says so, and each group's
-    /// first contour, then their number.
-    fn arrange(
-        &self,
-        memory: &mut RegionArena<G>,
-        grouped: &Grouped<G>,
-    ) -> Result<(Arranged<G>, Arranger<G>, G::Buffer<u32>)> {
+    /// Arranges grouped borders.
+    fn arrange(&self, memory: &mut RegionArena<G>, grouped: &Grouped<G>) -> Result<Ordered<G>> {
         let (gpu, values) = (self.gpu, grouped.values);
         let mut offsets = gpu.alloc(values as usize + 1)?;
         let mut counts = [0; count::COUNT as usize];
@@ -321,7 +325,11 @@ impl<G: Gpu, T: PixelValue> Traced<'_, G, T> {
             // The kernel writes them for several only.
             offsets = gpu.upload(&[0, counts[count::KEPT as usize]])?;
         }
-        Ok((arranged, arranger, offsets))
+        Ok(Ordered {
+            arranged,
+            arranger,
+            offsets,
+        })
     }
 
     /// Writes the result, of at least one border.
@@ -333,7 +341,11 @@ impl<G: Gpu, T: PixelValue> Traced<'_, G, T> {
     ) -> Result<Written<G>> {
         let gpu = self.gpu;
         let grouped = self.group(memory, starts, counts)?;
-        let (arranged, mut arranger, offsets) = self.arrange(memory, &grouped)?;
+        let Ordered {
+            arranged,
+            mut arranger,
+            offsets,
+        } = self.arrange(memory, &grouped)?;
         let mut points = gpu.alloc(arranged.points as usize * 2)?;
         let mut group_starts = gpu.alloc(grouped.values as usize)?;
         let places = arranger.buffers.places.view_mut().as_view();

@@ -15,7 +15,7 @@ use super::crossings::{CROSSING_WORDS, CrossingSet, MOST_FRAGMENTS};
 use super::key::{NO_KEY, key_in_word};
 use super::place::{ENDED, NodePlace, POINT};
 use super::records::tile_record;
-use super::source::{Source, TracedRegions, TracedValues, VALUE_TILE_HEIGHT};
+use super::source::Source;
 use super::tile::{
     HALO_ROWS, MOST_NODES, NodeLinks, ROW_WORDS, STRAIGHT_WORDS, Successor, TILE_HEIGHT,
     TILE_WIDTH, TileNode, TilePixels,
@@ -535,98 +535,8 @@ pub unsafe fn follow_dense_tiles_along_edges(
     tile_memory!(DENSE_BLOCK, MOST_NODES, image, approximation).follow_listed(parts);
 }
 
-/// [`follow_tiles`](fn@follow_tiles) for the regions of an image of values, in tiles of
-/// [`VALUE_TILE_HEIGHT`] rows.
-///
-/// Launch: one block, of one warp, per [tile](super::value_tiles). Reads 5/8 byte per pixel two or
-/// three times, and the labels of pixels that touch at corners; writes what
-/// [`follow_tiles`](fn@follow_tiles) does.
-///
-/// # Safety
-///
-/// That of [`follow_tiles`](fn@follow_tiles).
-#[kernel(block = BLOCK, len(image = (), parts = parts.value_sizes(image.planes.raster)))]
-pub unsafe fn follow_value_tiles(image: TracedRegions<'_>, parts: Parts<'_>) {
-    const MOST: u32 = MOST_NODES_OF_WARP;
-    let tile = tile_memory!(BLOCK, MOST, image, Approximation::Simple, VALUE_TILE_HEIGHT);
-    tile.at(thread::block_idx_x()).follow(parts, MOST);
-}
+mod values;
 
-/// [`follow_value_tiles`](fn@follow_value_tiles) for the tiles that it has listed.
-///
-/// Launch: any number of persistent blocks.
-///
-/// # Safety
-///
-/// That of [`follow_value_tiles`](fn@follow_value_tiles), which has run before.
-#[kernel(
-    block = DENSE_BLOCK,
-    min_blocks = 3,
-    len(image = (), parts = parts.value_sizes(image.planes.raster)),
-)]
-pub unsafe fn follow_dense_value_tiles(image: TracedRegions<'_>, parts: Parts<'_>) {
-    let approximation = Approximation::Simple;
-    tile_memory!(
-        DENSE_BLOCK,
-        MOST_NODES,
-        image,
-        approximation,
-        VALUE_TILE_HEIGHT
-    )
-    .follow_listed(parts);
-}
-
-/// [`follow_value_tiles`](fn@follow_value_tiles) over centers, for the borders of each value.
-///
-/// Launch: one block, of one warp, per [tile](super::value_tiles). Reads 5/8 byte per pixel two or
-/// three times; writes what [`follow_tiles`](fn@follow_tiles) does.
-///
-/// # Safety
-///
-/// That of [`follow_tiles`](fn@follow_tiles).
-#[kernel(block = BLOCK, len(image = (), parts = parts.value_sizes(image.planes.raster)))]
-pub unsafe fn follow_value_centers(
-    image: TracedValues<'_>,
-    approximation: Approximation,
-    parts: Parts<'_>,
-) {
-    const MOST: u32 = MOST_NODES_OF_WARP;
-    // A constant, so that the kernel has no code for edges.
-    let image = TracedValues {
-        geometry: Geometry::Centers,
-        ..image
-    };
-    let tile = tile_memory!(BLOCK, MOST, image, approximation, VALUE_TILE_HEIGHT);
-    tile.at(thread::block_idx_x()).follow(parts, MOST);
-}
-
-/// [`follow_value_centers`](fn@follow_value_centers) for the tiles that it has listed.
-///
-/// Launch: any number of persistent blocks.
-///
-/// # Safety
-///
-/// That of [`follow_value_centers`](fn@follow_value_centers), which has run before.
-#[kernel(
-    block = DENSE_BLOCK,
-    min_blocks = 3,
-    len(image = (), parts = parts.value_sizes(image.planes.raster)),
-)]
-pub unsafe fn follow_dense_value_centers(
-    image: TracedValues<'_>,
-    approximation: Approximation,
-    parts: Parts<'_>,
-) {
-    let image = TracedValues {
-        geometry: Geometry::Centers,
-        ..image
-    };
-    tile_memory!(
-        DENSE_BLOCK,
-        MOST_NODES,
-        image,
-        approximation,
-        VALUE_TILE_HEIGHT
-    )
-    .follow_listed(parts);
-}
+pub use values::{
+    follow_dense_value_centers, follow_dense_value_tiles, follow_value_centers, follow_value_tiles,
+};

@@ -127,7 +127,6 @@ impl<T: ValueBits> Row<'_, T> {
             self.columns.st(self.table + i as usize, EMPTY);
             i += WARP_SIZE;
         }
-        // planted: row-table-clear
         warp::sync_warp(FULL_MASK);
     }
 
