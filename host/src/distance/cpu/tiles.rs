@@ -19,7 +19,7 @@ use crate::distance::real::Real;
 use crate::distance::search::Search;
 use crate::distance::steps::Step;
 use crate::error::Result;
-use crate::memory::{advise_large_pages, filled_vec, push, with_room};
+use crate::memory::{filled_vec, par_filled_vec, push, with_room};
 use crate::progress::Progress;
 use crate::threads::lock;
 
@@ -331,8 +331,7 @@ impl<'a, P: Real> Tiles<'a, P> {
 
     /// The costs with the margin of the search.
     fn collect(self, search: &Search<P>) -> Result<Vec<P>> {
-        let mut costs = filled_vec(P::INFINITY, search.friction.len(), "the costs")?;
-        advise_large_pages(&mut costs);
+        let mut costs = par_filled_vec(P::INFINITY, search.friction.len(), "the costs")?;
         let bands = costs[search.frame.margin * search.frame.stride..]
             .par_chunks_mut(SIDE * search.frame.stride);
         bands.take(self.rows).enumerate().for_each(|(row, band)| {
