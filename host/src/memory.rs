@@ -185,6 +185,45 @@ pub(crate) fn filled_vec<T: Clone>(value: T, len: usize, what: &'static str) -> 
     Ok(vec)
 }
 
+/// [`filled_vec`] on all threads, in large pages: for long arrays.
+///
+/// # Errors
+/// [`Error::OutOfMemory`], instead of an abort.
+pub(crate) fn par_filled_vec<T: Copy + Send + Sync>(
+    value: T,
+    len: usize,
+    what: &'static str,
+) -> Result<Vec<T>> {
+    const ROW: usize = 1 << 15;
+    par_rows(ROW, len, what, |_| std::iter::repeat(value))
+}
+
+/// An array of `len` values in rows of `width`, the last of which may be shorter. `row` has the
+/// values of each, and may have more of them; it is called on all threads.
+///
+/// # Errors
+/// [`Error::OutOfMemory`], instead of an abort.
+pub(crate) fn par_rows<T: Send, I: Iterator<Item = T>>(
+    width: usize,
+    len: usize,
+    what: &'static str,
+    row: impl Fn(usize) -> I + Sync,
+) -> Result<Vec<T>> {
+    let mut all = with_room(len, what)?;
+    let room = &mut all.spare_capacity_mut()[..len];
+    advise_large_pages(room);
+    room.par_chunks_mut(width)
+        .enumerate()
+        .for_each(|(y, places)| {
+            let written = places.iter_mut().zip(row(y));
+            let written = written.map(|(place, value)| place.write(value)).count();
+            assert_eq!(written, places.len(), "the values of row {y}");
+        });
+    // SAFETY: all `len` values have been written.
+    unsafe { all.set_len(len) };
+    Ok(all)
+}
+
 /// The smallest array for which large pages are requested: two of them.
 #[cfg(target_os = "linux")]
 const LEAST_BYTES: usize = 4 << 20;

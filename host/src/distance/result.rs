@@ -68,29 +68,31 @@ impl CostDistance {
     /// # Errors
     /// [`Error::CostOverflow`], [`Error::OutOfMemory`].
     pub(crate) fn new<P: Real>(
-        search: &Search<P>,
+        search: Search<P>,
         costs: Vec<P>,
         options: &CostDistanceOptions,
     ) -> Result<Self> {
         search.check_overflow(&costs)?;
         let solved = Solved {
-            search,
+            search: &search,
             costs: &costs,
         };
         let allocation = options.allocation.then(|| solved.allocation());
         let allocation = allocation.transpose()?;
         let direction = options.direction.then(|| solved.directions()).transpose()?;
-        let mut costs = search.frame.without_margin(costs);
-        for cost in &mut costs {
-            if !cost.is_finite() {
-                *cost = P::NAN;
-            }
-        }
-        let (width, height) = (search.frame.width as u32, search.frame.height as u32);
+        // The friction's memory is free before that of the results is taken.
+        let frame = search.frame;
+        drop(search.friction);
+        let narrow = |cost: P| if cost.is_finite() { cost } else { P::NAN };
+        let narrow = frame.without_margin(&costs, narrow)?;
+        drop(costs);
+        let allocation = allocation.map(|ids| frame.without_margin(&ids, |id| id));
+        let direction = direction.map(|codes| frame.without_margin(&codes, |code| code));
+        let (width, height) = (frame.width as u32, frame.height as u32);
         Ok(Self {
-            allocation: allocation.map(|ids| search.frame.without_margin(ids)),
-            direction: direction.map(|codes| search.frame.without_margin(codes)),
-            ..Self::of_costs(width, height, P::wrap(costs), options)
+            allocation: allocation.transpose()?,
+            direction: direction.transpose()?,
+            ..Self::of_costs(width, height, P::wrap(narrow), options)
         })
     }
 

@@ -11,7 +11,7 @@ use super::steps::Step;
 use super::surface::{CostSurface, Friction};
 use crate::error::{Error, Result};
 use crate::image::check_size;
-use crate::memory::{advise_large_pages, filled_vec, push};
+use crate::memory::{par_filled_vec, par_rows, push};
 
 /// The size of a raster with its margin, and what is asked of it.
 #[derive(Clone, Debug)]
@@ -105,19 +105,21 @@ impl<P: Real> Frame<P> {
     }
 
     /// An array with the margin, without it.
-    pub(crate) fn without_margin<T: Copy>(&self, mut array: Vec<T>) -> Vec<T> {
-        for y in 0..self.height {
-            let start = self.place(0, y);
-            array.copy_within(start..start + self.width, y * self.width);
-        }
-        array.truncate(self.width * self.height);
-        array
+    pub(crate) fn without_margin<T: Copy + Send + Sync>(
+        &self,
+        array: &[T],
+        convert: impl Fn(T) -> T + Copy + Send + Sync,
+    ) -> Result<Vec<T>> {
+        par_rows(self.width, self.width * self.height, "the result", |y| {
+            let row = &array[self.place(0, y)..][..self.width];
+            row.iter().map(move |&value| convert(value))
+        })
     }
 
     /// Costs without a margin, NaN where nothing reaches, as a search leaves them.
     pub(crate) fn with_margin(&self, costs: &[P]) -> Result<Vec<P>> {
         let len = self.places() as usize + TAIL;
-        let mut wide = filled_vec(P::INFINITY, len, "the costs")?;
+        let mut wide = par_filled_vec(P::INFINITY, len, "the costs")?;
         for (y, row) in costs.chunks_exact(self.width).enumerate() {
             let start = self.place(0, y);
             for (to, &cost) in wide[start..].iter_mut().zip(row) {
@@ -189,8 +191,7 @@ impl<P: Real> Search<P> {
         sources.check()?;
         crate::threads::ensure();
         let len = frame.places() as usize + TAIL;
-        let mut friction = filled_vec(P::INFINITY, len, "the friction")?;
-        advise_large_pages(&mut friction);
+        let mut friction = par_filled_vec(P::INFINITY, len, "the friction")?;
         let rows = friction.par_chunks_exact_mut(stride).enumerate();
         let rows = rows.skip(margin).take(height);
         let refused = rows.filter_map(|(y, row)| {

@@ -84,7 +84,7 @@ impl Engine {
                 let search = Search::<P>::new(surface, sources, options)?;
                 let algorithm = self.algorithm(options, search.frame.cells())?;
                 let costs = cpu::costs(&search, algorithm, &self.progress())?;
-                CostDistance::new(&search, costs, options)?
+                CostDistance::new(search, costs, options)?
             }
             Some(device) => {
                 self.progress().report(0, 1)?;
@@ -94,7 +94,7 @@ impl Engine {
                     // They follow from the costs, with the margin of a search.
                     let search = Search::<P>::new(surface, sources, options)?;
                     let costs = search.frame.with_margin(P::of(&costs))?;
-                    CostDistance::new(&search, costs, options)?
+                    CostDistance::new(search, costs, options)?
                 } else {
                     let (width, height) = (surface.width() as u32, surface.height() as u32);
                     CostDistance::of_costs(width, height, costs, options)

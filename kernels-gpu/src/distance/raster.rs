@@ -26,11 +26,11 @@ trait Friction<P>: Pod + PartialEq {
 }
 
 macro_rules! whole {
-    ($($t:ty)*) => {$(
+    ($($t:ty => $to_f32:expr;)*) => {$(
         impl Friction<f32> for $t {
             #[inline(always)]
             fn rounded(self) -> f32 {
-                self as f32
+                $to_f32(self)
             }
 
             #[inline(always)]
@@ -42,7 +42,7 @@ macro_rules! whole {
         impl Friction<f64> for $t {
             #[inline(always)]
             fn rounded(self) -> f64 {
-                self as f64
+                f64::from(self)
             }
 
             #[inline(always)]
@@ -52,7 +52,11 @@ macro_rules! whole {
         }
     )*};
 }
-whole! { u8 u16 u32 }
+whole! {
+    u8 => f32::from;
+    u16 => f32::from;
+    u32 => |value: u32| value as f32;
+}
 
 impl Friction<f32> for f32 {
     #[inline(always)]
@@ -69,7 +73,7 @@ impl Friction<f32> for f32 {
 impl Friction<f64> for f32 {
     #[inline(always)]
     fn rounded(self) -> f64 {
-        self as f64
+        f64::from(self)
     }
 
     #[inline(always)]

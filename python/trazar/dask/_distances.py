@@ -202,33 +202,54 @@ class _Solver:
         self.rims: dict[tuple[int, int], dict[str, _Strip]] = {}
 
     def exchange(self) -> None:
-        """Solve chunks as long as the costs around one have changed."""
-        due = self.chunks.all()
-        rings: dict[tuple[int, int], Any] = {chunk: None for chunk in due}
+        """Solve chunks as long as the costs around one have changed.
+
+        A chunk that is solved while costs still fall around it is solved again. So of all chunks
+        that are due, those come first around which the least cost has changed: it is final, or soon
+        will be.
+        """
+        everywhere = self.chunks.all()
+        rings: dict[tuple[int, int], Any] = {chunk: None for chunk in everywhere}
+        # By chunk: the least cost around it that has changed since it was solved.
+        due = dict.fromkeys(everywhere, 0.0)
         solve = delayed(_rims, pure=False)
         has_sources = False
         while due:
-            tasks = [self.task(solve, chunk, rings[chunk]) for chunk in due]
+            last = min(due.values()) + self.usual_range() / 2
+            now = sorted(chunk for chunk, least in due.items() if least <= last)
+            for chunk in now:
+                del due[chunk]
+                if self.rims:
+                    rings[chunk] = self.ring(chunk)
+            tasks = [self.task(solve, chunk, rings[chunk]) for chunk in now]
             changed = set()
-            for chunk, (count, rims) in zip(due, dask.compute(*tasks)):
+            for chunk, (count, rims) in zip(now, dask.compute(*tasks)):
                 has_sources |= count > 0
                 before = self.rims.get(chunk)
                 self.rims[chunk] = rims
-                if not _same(before.values() if before else None, rims.values()):
+                given = before.values() if before else None
+                if _least_change(given, rims.values()) is not None:
                     changed.add(chunk)
-            around = {
+            for chunk in {
                 (i + di, j + dj) for i, j in changed for di in (-1, 0, 1) for dj in (-1, 0, 1)
-            } & set(rings)
-            due = []
-            for chunk in sorted(around):
-                ring = self.ring(chunk)
-                if not _same(rings[chunk], ring):
-                    rings[chunk] = ring
-                    due.append(chunk)
+            } & set(rings):
+                least = _least_change(rings[chunk], self.ring(chunk))
+                if least is not None:
+                    due[chunk] = least
         if not has_sources:
             raise InputError("there are no sources: give at least one cell")
         solve = delayed(_solve, pure=True)
         self.solved = {chunk: self.task(solve, chunk, rings[chunk]) for chunk in rings}
+
+    def usual_range(self) -> float:
+        """How far costs along a chunk's rim are apart, of the chunks that have been reached."""
+        ranges = []
+        for rims in self.rims.values():
+            costs = [costs for costs, _ in rims.values() if not np.isnan(costs).all()]
+            if costs:
+                least = min(float(np.nanmin(each)) for each in costs)
+                ranges.append(max(float(np.nanmax(each)) for each in costs) - least)
+        return float(np.median(ranges)) if ranges else float("inf")
 
     def task(self, solve: Any, chunk: tuple[int, int], ring: Any) -> Any:
         """The call of a lazy function for a chunk, with the cells around it."""
@@ -285,14 +306,20 @@ def _plain(block: NDArray[Any], no_data: float | None, real: np.dtype[Any]) -> N
     return plain
 
 
-def _same(before: Iterable[_Strip] | None, now: Iterable[_Strip]) -> bool:
-    """Whether strips are as before; at first, whether there are no costs in them."""
-    if before is None:
-        return all(np.isnan(costs).all() for costs, _ in now)
-    return all(
-        np.array_equal(a[0], b[0], equal_nan=True) and np.array_equal(a[1], b[1])
-        for a, b in zip(before, now)
-    )
+def _least_change(before: Iterable[_Strip] | None, now: Iterable[_Strip]) -> float | None:
+    """The least cost in strips that is not as before, or of which the id is not; None if all are.
+
+    At first, all cells without costs are as before.
+    """
+    least = []
+    former = None if before is None else list(before)
+    for i, (costs, ids) in enumerate(now):
+        changed = ~np.isnan(costs)
+        if former is not None:
+            changed &= (costs != former[i][0]) | (ids != former[i][1])
+        if changed.any():
+            least.append(float(costs[changed].min()))
+    return min(least, default=None)
 
 
 def _solve(

@@ -2,17 +2,18 @@
 //! Sanders, *Δ-stepping: a parallelizable shortest path algorithm*, 2003), with buckets so narrow
 //! that few cells are taken twice.
 
+use super::near::{Near, OFFSETS, bits};
 use super::queue::Queue;
 use crate::distance::real::Real;
 use crate::distance::search::Search;
+use crate::distance::steps::Step;
 use crate::error::Result;
-use crate::memory::{advise_large_pages, filled_vec};
+use crate::memory::par_filled_vec;
 use crate::progress::Progress;
 
 /// As [`costs`](super::costs).
 pub(super) fn costs<P: Real>(search: &Search<P>, progress: &Progress<'_>) -> Result<Vec<P>> {
-    let mut costs = filled_vec(P::INFINITY, search.friction.len(), "the costs")?;
-    advise_large_pages(&mut costs);
+    let mut costs = par_filled_vec(P::INFINITY, search.friction.len(), "the costs")?;
     let mut queue = Queue::new(bucket_width(search))?;
     for start in &search.starts {
         let cost = &mut costs[start.place as usize];
@@ -21,6 +22,7 @@ pub(super) fn costs<P: Real>(search: &Search<P>, progress: &Progress<'_>) -> Res
             queue.push(start.cost, start.place);
         }
     }
+    let steps = Steps::new(search);
     let mut list = Vec::new();
     let mut taken = 0u64;
     let mut reported = 0;
@@ -31,7 +33,7 @@ pub(super) fn costs<P: Real>(search: &Search<P>, progress: &Progress<'_>) -> Res
             if queue.bucket(cost) < bucket {
                 continue; // It was taken at that cost.
             }
-            relax(search, &mut costs, &mut queue, place, cost);
+            relax(search, &steps, &mut costs, &mut queue, place, cost);
         }
         taken += list.len() as u64;
         if taken >= reported + (1 << 20) {
@@ -43,21 +45,56 @@ pub(super) fn costs<P: Real>(search: &Search<P>, progress: &Progress<'_>) -> Res
     Ok(costs)
 }
 
+/// The steps, as jumps in arrays with the margin.
+struct Steps<P> {
+    /// Those to the 8 neighbours, unless they are among the others.
+    near: Option<(Near<P>, [isize; 8])>,
+    others: Vec<(Step<P>, isize)>,
+}
+
+impl<P: Real> Steps<P> {
+    fn new(search: &Search<P>) -> Self {
+        let frame = &search.frame;
+        let near = Near::new(&frame.steps);
+        let others = frame.steps.iter();
+        let others = others.filter(|step| near.is_none() || step.passes.is_some());
+        Self {
+            others: others
+                .map(|&step| (step, frame.jump(step.offset)))
+                .collect(),
+            near: near.map(|near| (near, OFFSETS.map(|offset| frame.jump(offset)))),
+        }
+    }
+}
+
 #[inline(always)]
 fn relax<P: Real>(
     search: &Search<P>,
+    steps: &Steps<P>,
     costs: &mut [P],
     queue: &mut Queue<P>,
     place: usize,
     cost: P,
 ) {
-    let friction = &search.friction;
+    let (friction, frame) = (&search.friction[..], &search.frame);
+    let stride = frame.stride;
+    if let Some((near, jumps)) = &steps.near {
+        let (reached, lowered) =
+            near.lowered(cost, (friction, place, stride), (costs, place, stride));
+        for i in bits(lowered) {
+            if reached[i] <= frame.max_cost {
+                let next = place.wrapping_add_signed(jumps[i]);
+                costs[next] = reached[i];
+                queue.push(reached[i], next as u32);
+            }
+        }
+    }
     let own = friction[place];
-    for step in &search.frame.steps {
-        let at = |offset| friction[place.wrapping_add_signed(search.frame.jump(offset))];
-        let next = place.wrapping_add_signed(search.frame.jump(step.offset));
+    for &(step, jump) in &steps.others {
+        let at = |offset| friction[place.wrapping_add_signed(frame.jump(offset))];
+        let next = place.wrapping_add_signed(jump);
         let reached = cost + step.cost(own, friction[next], at);
-        if reached < costs[next] && reached <= search.frame.max_cost {
+        if reached < costs[next] && reached <= frame.max_cost {
             costs[next] = reached;
             queue.push(reached, next as u32);
         }

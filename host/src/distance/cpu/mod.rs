@@ -2,6 +2,7 @@
 
 mod buckets;
 mod dijkstra;
+mod near;
 mod queue;
 pub(crate) mod ties;
 mod tiles;

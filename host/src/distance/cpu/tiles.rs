@@ -15,11 +15,12 @@ use std::sync::Mutex;
 use rayon::prelude::*;
 
 use super::buckets::bucket_width;
+use super::near::{Near, OFFSETS, bits};
 use crate::distance::real::Real;
 use crate::distance::search::Search;
 use crate::distance::steps::Step;
 use crate::error::Result;
-use crate::memory::{advise_large_pages, filled_vec, push, with_room};
+use crate::memory::{filled_vec, par_filled_vec, push, with_room};
 use crate::progress::Progress;
 use crate::threads::lock;
 
@@ -71,6 +72,9 @@ struct Tiles<'a, P> {
     rows: usize,
     /// The distance between rows of a tile's costs.
     stride: usize,
+    /// The steps to the 8 neighbours, unless they are among `jumps`.
+    near: Option<Near<P>>,
+    /// All other steps.
     jumps: Vec<Jump<P>>,
     tiles: Vec<Mutex<Tile<P>>>,
     /// By tile: cells that other tiles have lowered, and their costs.
@@ -149,34 +153,60 @@ impl<P: Real> Front<'_, P> {
     fn relax(&mut self, cell: u16, cost: P) -> Result<()> {
         let tiles = self.tiles;
         let search = tiles.search;
-        let (friction, margin) = (&search.friction, search.frame.margin);
+        let (friction, margin) = (&search.friction[..], search.frame.margin);
         let cell = usize::from(cell);
         let (x, y) = (cell % tiles.stride, cell / tiles.stride);
         let place = self.origin + (y - margin) * search.frame.stride + x - margin;
+        if let Some(near) = &tiles.near {
+            let (reached, lowered) = near.lowered(
+                cost,
+                (friction, place, search.frame.stride),
+                (self.costs, cell, tiles.stride),
+            );
+            for i in bits(lowered) {
+                self.lower((x, y), OFFSETS[i], reached[i])?;
+            }
+        }
         let own = friction[place];
         for jump in &tiles.jumps {
             let at = |offset| friction[place.wrapping_add_signed(search.frame.jump(offset))];
             let to = friction[place.wrapping_add_signed(jump.global)];
             let reached = cost + jump.step.cost(own, to, at);
-            let next = cell.wrapping_add_signed(jump.local);
-            if !(reached < self.costs[next] && reached <= search.frame.max_cost) {
-                continue;
-            }
-            self.costs[next] = reached;
-            let (right, down) = jump.step.offset;
-            let x = x.wrapping_add_signed(right as isize).wrapping_sub(margin);
-            let y = y.wrapping_add_signed(down as isize).wrapping_sub(margin);
-            if x < SIDE && y < SIDE {
-                self.add(next as u16, reached)?;
-            } else {
-                // A neighbour's: the cell in that one's coordinates.
-                let (dx, x) = wrap(x);
-                let (dy, y) = wrap(y);
-                let message = (tiles.local(x, y) as u16, reached);
-                push(&mut self.outboxes[dy * 3 + dx], message, WHAT)?;
+            if reached < self.costs[cell.wrapping_add_signed(jump.local)] {
+                self.lower((x, y), jump.step.offset, reached)?;
             }
         }
         Ok(())
+    }
+
+    /// Lowers the cost of the cell to which a step leads.
+    #[inline(always)]
+    fn lower(
+        &mut self,
+        (x, y): (usize, usize),
+        (right, down): (i32, i32),
+        reached: P,
+    ) -> Result<()> {
+        let tiles = self.tiles;
+        if reached > tiles.search.frame.max_cost {
+            return Ok(());
+        }
+        let (x, y) = (
+            x.wrapping_add_signed(right as isize),
+            y.wrapping_add_signed(down as isize),
+        );
+        let next = y * tiles.stride + x;
+        self.costs[next] = reached;
+        let margin = tiles.search.frame.margin;
+        let (x, y) = (x.wrapping_sub(margin), y.wrapping_sub(margin));
+        if x < SIDE && y < SIDE {
+            return self.add(next as u16, reached);
+        }
+        // A neighbour's: the cell in that one's coordinates.
+        let (dx, x) = wrap(x);
+        let (dy, y) = wrap(y);
+        let message = (tiles.local(x, y) as u16, reached);
+        push(&mut self.outboxes[dy * 3 + dx], message, WHAT)
     }
 }
 
@@ -187,7 +217,10 @@ impl<'a, P: Real> Tiles<'a, P> {
             search.frame.height.div_ceil(SIDE),
         );
         let stride = SIDE + 2 * search.frame.margin;
-        let jumps = search.frame.steps.iter().map(|&step| Jump {
+        let near = Near::new(&search.frame.steps);
+        let others = search.frame.steps.iter();
+        let others = others.filter(|step| near.is_none() || step.passes.is_some());
+        let jumps = others.map(|&step| Jump {
             step,
             local: step.offset.1 as isize * stride as isize + step.offset.0 as isize,
             global: search.frame.jump(step.offset),
@@ -214,6 +247,7 @@ impl<'a, P: Real> Tiles<'a, P> {
             columns,
             rows,
             stride,
+            near,
             jumps: jumps.collect(),
             tiles,
             inboxes,
@@ -331,8 +365,7 @@ impl<'a, P: Real> Tiles<'a, P> {
 
     /// The costs with the margin of the search.
     fn collect(self, search: &Search<P>) -> Result<Vec<P>> {
-        let mut costs = filled_vec(P::INFINITY, search.friction.len(), "the costs")?;
-        advise_large_pages(&mut costs);
+        let mut costs = par_filled_vec(P::INFINITY, search.friction.len(), "the costs")?;
         let bands = costs[search.frame.margin * search.frame.stride..]
             .par_chunks_mut(SIDE * search.frame.stride);
         bands.take(self.rows).enumerate().for_each(|(row, band)| {
