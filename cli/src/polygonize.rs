@@ -6,9 +6,10 @@ use std::path::Path;
 
 use serde_json::json;
 use trazar::formats::{
-    self, GdsOptions, GeoReference, Note, Raster, RasterValues, RegionSource, RegionWriteOptions,
-    read_raster,
+    self, FileValue, GdsOptions, GeoReference, Note, Raster, RasterValues, RegionSource,
+    RegionWriteOptions, read_raster,
 };
+use trazar::regions::{SimplifiedRegions, SimplifyOptions};
 use trazar::{Backend, BorderKind, Engine, Job, RegionOptions, Regions, Samples, ValueImage};
 
 use crate::args::{Coordinates, NoDataArg, PolygonizeArgs, RegionFormat, RunArgs};
@@ -28,6 +29,7 @@ pub(crate) struct Polygonize<'a> {
     args: &'a PolygonizeArgs,
     format: Option<RegionFormat>,
     options: RegionOptions,
+    simplify: Option<SimplifyOptions>,
     gds: GdsOptions,
 }
 
@@ -53,7 +55,7 @@ macro_rules! types_of_values {
 
         /// Regions of values of any type.
         pub(crate) enum FoundRegions {
-            $($variant(Regions<$type>),)*
+            $($variant(Found<$type>),)*
         }
 
         impl Values {
@@ -84,13 +86,13 @@ macro_rules! types_of_values {
                             image = image.background(value)?;
                         }
                         let regions = engine.trace_regions(&image, &self.options)?;
-                        Ok(FoundRegions::$variant(regions))
+                        Ok(FoundRegions::$variant(self.changed(regions)?))
                     })*
                 }
             }
         }
 
-        /// The regions as `$regions` in `$do`, whatever their type.
+        /// What is found as `$regions` in `$do`, whatever its type.
         macro_rules! with_regions {
             ($found:expr, $regions:ident => $do:expr) => {
                 match $found {
@@ -109,6 +111,19 @@ types_of_values! {
     I32(i32),
     I64(i64),
     F32(f32),
+}
+
+/// What is written, and what is said of it.
+pub(crate) struct Found<T> {
+    regions: Polygons<T>,
+    /// The numbers of all regions, and of those that are too small.
+    all: u64,
+    small: u64,
+}
+
+enum Polygons<T> {
+    Traced(Regions<T>),
+    Simplified(SimplifiedRegions<T>),
 }
 
 /// A type of values.
@@ -142,7 +157,16 @@ impl<'a> Polygonize<'a> {
     pub(crate) fn new(args: &'a PolygonizeArgs) -> Result<Self, Failure> {
         let format = output::format(args.output.as_deref(), args.format)?;
         check(args, format)?;
+        let simplify = args.simplify.map(|tolerance| {
+            SimplifyOptions::default()
+                .tolerance(tolerance)
+                .method(args.simplify_method.into())
+        });
+        if let Some(Err(error)) = simplify.map(|options| options.validate()) {
+            return Err(Failure::usage(format!("--simplify: {error}")));
+        }
         Ok(Self {
+            simplify,
             args,
             format,
             options: RegionOptions::default().connectivity(args.connectivity.into()),
@@ -165,6 +189,27 @@ impl<'a> Polygonize<'a> {
                 number(value)
             ))),
         }
+    }
+
+    /// Leaves out holes and corners, as asked for.
+    fn changed<T: FileValue>(&self, mut regions: Regions<T>) -> trazar::Result<Found<T>> {
+        let min_area = self.args.min_area;
+        let all = u64::from(regions.count());
+        let small = if self.args.fill_holes {
+            regions = regions.filter(min_area, true)?;
+            all - u64::from(regions.count())
+        } else {
+            count_small(&regions, min_area)
+        };
+        let regions = match &self.simplify {
+            None => Polygons::Traced(regions),
+            Some(options) => Polygons::Simplified(regions.simplify(options)?),
+        };
+        Ok(Found {
+            regions,
+            all,
+            small,
+        })
     }
 
     fn write_options(&self, input: &Input) -> RegionWriteOptions {
@@ -285,7 +330,10 @@ impl Steps for Polygonize<'_> {
         out: &mut dyn Write,
     ) -> trazar::Result<()> {
         let options = self.write_options(input);
-        with_regions!(found, regions => self.write_regions(format, regions, &options, out))
+        with_regions!(found, found => match &found.regions {
+            Polygons::Traced(regions) => self.write_regions(format, regions, &options, out),
+            Polygons::Simplified(regions) => self.write_regions(format, regions, &options, out),
+        })
     }
 
     fn algorithm(&self, _: &Engine, _: &Input) -> &'static str {
@@ -327,7 +375,7 @@ impl Steps for Polygonize<'_> {
     }
 
     fn found_facts(&self, found: &FoundRegions) -> Facts {
-        with_regions!(found, regions => found_facts(regions, self.args.min_area))
+        with_regions!(found, found => found_facts(found, self.args.min_area))
     }
 }
 
@@ -352,10 +400,29 @@ impl Polygonize<'_> {
     }
 }
 
-fn found_facts<T: formats::FileValue>(regions: &Regions<T>, min_area: u64) -> Facts {
-    let contours = regions.contours();
-    let all = u64::from(regions.count());
-    let holes = contours.len() as u64 - all;
+/// The number of regions of fewer than `min_area` pixels.
+fn count_small<T>(regions: &Regions<T>, min_area: u64) -> u64 {
+    if min_area <= 1 {
+        return 0;
+    }
+    let contours = regions.contours().iter();
+    let outers = contours.filter(|contour| contour.kind() == BorderKind::Outer);
+    outers
+        .filter(|outer| {
+            let holes: f64 = outer.children().map(|hole| hole.area()).sum();
+            outer.area() - holes < min_area as f64
+        })
+        .count() as u64
+}
+
+fn found_facts<T>(found: &Found<T>, min_area: u64) -> Facts {
+    let contours = match &found.regions {
+        Polygons::Traced(regions) => regions.contours(),
+        Polygons::Simplified(regions) => regions.contours(),
+    };
+    let (all, small) = (found.all, found.small);
+    let kinds = contours.kinds().iter();
+    let holes = kinds.filter(|&&kind| kind == BorderKind::Hole).count() as u64;
     let points = contours.points().len() as u64;
     let mut text = format!(
         "{} with {}, of {}",
@@ -363,17 +430,7 @@ fn found_facts<T: formats::FileValue>(regions: &Regions<T>, min_area: u64) -> Fa
         count(holes, "hole", "holes"),
         count(points, "point", "points"),
     );
-    let mut small = 0u64;
     if min_area > 1 {
-        let outers = contours
-            .iter()
-            .filter(|contour| contour.kind() == BorderKind::Outer);
-        small = outers
-            .filter(|outer| {
-                let holes: f64 = outer.children().map(|hole| hole.area()).sum();
-                outer.area() - holes < min_area as f64
-            })
-            .count() as u64;
         text += &format!("; {small} smaller than {min_area} pixels left out");
     }
     Facts {
@@ -391,6 +448,17 @@ fn check(args: &PolygonizeArgs, format: Option<RegionFormat>) -> Result<(), Fail
         &[("RASTER", Some(&args.raster))],
         &[("-o", args.output.as_deref())],
     )?;
+    if args.simplify.is_some() && (args.memory.is_some() || format == Some(RegionFormat::Gds)) {
+        return Err(Failure::usage(
+            "--simplify needs all polygons in memory, and layouts with holes need edges along \
+             pixels: leave out --simplify, or --memory and GDSII",
+        ));
+    }
+    if args.fill_holes && args.memory.is_some() {
+        return Err(Failure::usage(
+            "--fill-holes needs all polygons in memory: leave out one of --fill-holes and --memory",
+        ));
+    }
     if args.memory.is_some() {
         return Err(Failure::usage(
             "regions are not found in bands yet, they need the whole raster in memory: leave \

@@ -38,6 +38,7 @@ mod labels;
 mod measure;
 mod parts;
 mod regions;
+mod reports;
 mod rle;
 mod routes;
 mod sieve;
@@ -77,6 +78,8 @@ mod _trazar {
     use super::regions::{
         find_contours_by_label, label_values, region_dicts, region_wkb, trace_regions,
     };
+    #[pymodule_export]
+    use super::reports::set_progress;
     #[pymodule_export]
     use super::rle::{
         rle_area, rle_decode, rle_encode, rle_encode_labels, rle_iou, rle_merge, rle_to_bbox,

@@ -52,6 +52,7 @@ __all__ = [
     "rle_merge",
     "rle_to_bbox",
     "route",
+    "set_progress",
     "sieve",
     "trace",
     "trace_part",
@@ -149,6 +150,7 @@ def label_values(
 def find_contours_by_label(
     array: NDArray[Any], background: NDArray[Any], mode: int, method: int, device: str
 ) -> dict[Any, tuple[tuple[NDArray[np.int32], ...], NDArray[np.int32]]]: ...
+def set_progress(receiver: object) -> object: ...
 def region_dicts(
     contours: HostContours, values: list[float], transform: tuple[float, ...]
 ) -> list[tuple[dict[str, Any], float]]: ...
@@ -276,6 +278,10 @@ class HostContours:
     def offsets(self) -> NDArray[np.intp]: ...
     @property
     def kinds(self) -> NDArray[np.uint8]: ...
+    def simplify(self, tolerance: float, method: str) -> HostContours: ...
+    def filter_regions(
+        self, min_area: int, fill_holes: bool
+    ) -> tuple[HostContours, NDArray[np.intp]]: ...
     @property
     def hierarchy(self) -> NDArray[np.int32]: ...
     @staticmethod

@@ -7,7 +7,7 @@ use crate::formats::contours::Component;
 use crate::formats::image::GeoReference;
 use crate::geometry::doubled_area;
 use crate::options::setters;
-use crate::regions::SimplifiedRegions;
+use crate::regions::{SimplifiedRegions, pixel_count};
 use crate::trace::ContourSource;
 use crate::{BorderKind, Contours, Regions, Result};
 
@@ -72,8 +72,7 @@ impl<T: FileValue> RegionSource for SimplifiedRegions<T> {
 
     fn pixels(&self, ring: usize) -> Option<u64> {
         let outer = self.regions().contours().get(ring)?;
-        let holes = outer.children().map(|hole| doubled_area(hole.points()));
-        Some(pixels(doubled_area(outer.points()) + holes.sum::<i128>()))
+        Some(pixel_count(&outer))
     }
 }
 
@@ -133,8 +132,10 @@ pub(super) fn visit<S: RegionSource>(
             continue;
         }
         // Holes run the other way.
-        let doubled = || found.iter().map(|ring| doubled_area(ring)).sum();
-        let area = regions.pixels(ring).unwrap_or_else(|| pixels(doubled()));
+        let area = regions.pixels(ring).unwrap_or_else(|| {
+            let doubled: i128 = found.iter().map(|ring| doubled_area(ring)).sum();
+            (doubled.unsigned_abs() / 2) as u64
+        });
         if area < min_area {
             continue;
         }
@@ -146,9 +147,4 @@ pub(super) fn visit<S: RegionSource>(
         })?;
     }
     Ok(())
-}
-
-/// The number of pixels within rings along their edges, by twice the signed area.
-fn pixels(doubled_area: i128) -> u64 {
-    (doubled_area.unsigned_abs() / 2) as u64
 }

@@ -24,7 +24,7 @@ pub(super) enum Corner {
     Removed,
 }
 
-/// Lines between nodes; both ends are nodes. Arcs meet at their ends only.
+/// Lines between junctions; both ends are junctions. Arcs meet at their ends only.
 #[derive(Default)]
 pub(super) struct Arcs {
     /// Each arc's corners, both ends with it.
@@ -89,12 +89,12 @@ impl Arcs {
 
     /// Adds the arcs of a ring. `ends` has, for each arc so far, how one enters it from its end.
     fn add_ring(&mut self, ring: &[(IVec2, bool)], ends: &mut HashMap<u64, usize>) -> Result<()> {
-        let first = ring.iter().position(|&(_, is_node)| is_node);
+        let first = ring.iter().position(|&(_, is_junction)| is_junction);
         let topmost = || (0..ring.len()).min_by_key(|&i| (ring[i].0.y, ring[i].0.x));
         let Some(first) = first.or_else(topmost) else {
             return Err(no_rings("a contour without points"));
         };
-        // From node to node.
+        // From junction to junction.
         let mut start = first;
         while start < first + ring.len() {
             let at = |index: usize| ring[index % ring.len()];
@@ -149,7 +149,8 @@ fn entry_from(from: IVec2, to: IVec2) -> u64 {
     u64::from(from.y as u32) << 33 | u64::from(from.x as u32) << 2 | direction
 }
 
-/// Which sides of pixels are borders.
+/// Which sides of pixels are borders. Those of the image's frame are, whatever the pixels there: so
+/// what reaches the frame has a junction there.
 struct Sides {
     /// Of the side from a corner to the next one on its right.
     east: CornerPlane,
@@ -167,6 +168,13 @@ impl Sides {
             south: CornerPlane::new(width, height)?,
             last: IVec2::new(width as i32, height as i32),
         };
+        for y in [0, sides.last.y] {
+            sides.east.set_run(0, sides.last.x, y);
+        }
+        for y in 0..sides.last.y {
+            sides.south.set(0, y);
+            sides.south.set(sides.last.x, y);
+        }
         for contour in contours.iter() {
             for (from, to) in edges(contour.points()) {
                 let (low, high) = (from.min(to), from.max(to));
@@ -180,7 +188,7 @@ impl Sides {
         Ok(sides)
     }
 
-    fn is_node(&self, at: IVec2) -> bool {
+    fn is_junction(&self, at: IVec2) -> bool {
         let IVec2 { x, y } = at;
         let sides = [
             self.east.get(x, y),
@@ -192,11 +200,11 @@ impl Sides {
         is_last || sides.into_iter().filter(|&is_border| is_border).count() > 2
     }
 
-    /// The vertices of a ring and the nodes on its edges, and which of them are nodes.
+    /// The vertices of a ring and the junctions on its edges, and which of them are junctions.
     fn corners(&self, ring: &[IVec2], corners: &mut Vec<(IVec2, bool)>) -> Result<()> {
         corners.clear();
         for (from, to) in edges(ring) {
-            push(corners, (from, self.is_node(from)), ARCS)?;
+            push(corners, (from, self.is_junction(from)), ARCS)?;
             let inner = corners.len();
             let (low, high) = (from.min(to), from.max(to));
             if low.y == high.y {

@@ -2,11 +2,12 @@
 //!
 //! # How it works
 //!
-//! 1. *Arcs.* A **node** is a corner of pixels at which three or four sides of borders meet, or a
-//!    corner of the image. Nodes cut the rings into arcs. Between its nodes an arc is passed by one
-//!    ring, or by two in opposite directions, with the same corners: `arcs.rs` finds which.
-//! 2. *Selection.* Each arc is simplified once, and both rings take the result. Nodes stay. A ring
-//!    without nodes is an arc from its topmost, then leftmost corner to itself.
+//! 1. *Arcs.* A **junction** is a corner of pixels at which three or four sides of borders or of
+//!    the image's frame meet, or a corner of the image. Junctions cut the rings into arcs. Between
+//!    its ends an arc is passed by one ring, or by two in opposite directions, with the same
+//!    corners: `arcs.rs` finds which.
+//! 2. *Selection.* Each arc is simplified once, and both rings take the result. Junctions stay. A
+//!    ring without junctions is an arc from its topmost, then leftmost corner to itself.
 //! 3. *Removal.* Corners are removed one by one, and only if the borders stay a planar drawing of
 //!    the same topology: see [`thin`]. What may not be removed stays.
 //!
@@ -14,7 +15,7 @@
 //! |---|---|
 //! | options, the whole | this file |
 //! | one bit per corner of pixels | `plane.rs` |
-//! | nodes and arcs | `arcs.rs` |
+//! | junctions and arcs | `arcs.rs` |
 //! | Douglas and Peucker's selection | `select.rs` |
 //! | removal that keeps the topology | `thin.rs` |
 //! | the result with values | `result.rs` |
@@ -112,8 +113,9 @@ impl Contours {
     /// [`Edges`](Geometry::Edges). Their number, order, kinds and hierarchy stay. What holds for
     /// all options:
     ///
-    /// - The remaining corners are among the old ones. Those where borders meet and those of the
-    ///   image stay, and are now vertices of all rings that pass them.
+    /// - The remaining corners are among the old ones. Those where borders meet each other or
+    ///   the image's frame and those of the image stay, and are now vertices of all rings that pass
+    ///   them.
     /// - Two rings that pass a border take the same points along it, in opposite directions.
     /// - Rings cross neither themselves nor each other, keep three corners or more, and stay inside
     ///   or outside of each other as they were. Valid polygons stay valid, and a partition stays

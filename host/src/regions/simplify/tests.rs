@@ -213,7 +213,7 @@ fn visvalingam_leaves_no_corner_that_could_go() {
                 if rings_at[&v].len() > 2 || image_corner {
                     continue;
                 }
-                // The anchors of rings without nodes stay.
+                // The anchors of rings without junctions stay.
                 let is_free = points.iter().all(|p| rings_at[p].len() == 2);
                 if cross(u, v, w).abs() as f64 > 2.0 * tolerance || is_free {
                     continue;
