@@ -267,7 +267,7 @@ class Contours:
         >>> import numpy as np, trazar
         >>> contours = trazar.trace(np.tri(4), geometry="edges")
         >>> contours.simplify(0.75)[0].tolist()
-        [[0, 0], [0, 4], [4, 4], [1, 0]]
+        [[0, 0], [0, 4], [4, 4], [4, 3], [1, 0]]
         """
         return Contours(self._on_host().simplify(tolerance, method))
 

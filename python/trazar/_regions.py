@@ -436,7 +436,7 @@ class Regions:
         >>> import numpy as np, trazar
         >>> regions = trazar.polygonize(np.tri(3, dtype=int))
         >>> [str(polygon) for polygon in regions.simplify(0.75).polygons()]
-        ['POLYGON ((0 0, 0 3, 3 3, 1 0, 0 0))', 'POLYGON ((1 0, 3 3, 3 0, 1 0))']
+        ['POLYGON ((0 0, 0 3, 3 3, 3 2, 1 0, 0 0))', 'POLYGON ((1 0, 3 2, 3 0, 1 0))']
         """
         contours = self._contours._on_host().simplify(tolerance, method)
         return Regions(contours, self._values, self._regions, self._count, self._transform)
