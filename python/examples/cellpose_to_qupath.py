@@ -4,8 +4,8 @@
     python cellpose_to_qupath.py masks.png cells.geojson --simplify 1
 
 Each label becomes one detection with its number as its name; drag the file onto the image in QuPath
-(0.3 or later). With ``--simplify`` outlines lose their steps, and cells that touch still share their
-borders. Reads Cellpose's ``_seg.npy``, other ``.npy``, and PNG and TIFF with OpenCV.
+(0.3 or later). With ``--simplify`` outlines lose their steps, and cells that touch still share
+their borders. Reads Cellpose's ``_seg.npy``, other ``.npy``, and PNG and TIFF with OpenCV.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def read_labels(path: Path) -> np.ndarray:
 def features(labels: np.ndarray, tolerance: float | None = None, scale: float = 1.0) -> list[dict]:
     """Return a GeoJSON feature per label.
 
-    A label whose pixels are not all connected is a MultiPolygon. ``scale`` is the size of a pixel of
-    the labels in pixels of the image, if the image was made smaller for the segmentation.
+    A label whose pixels are not all connected is a MultiPolygon. ``scale`` is the size of a
+    pixel of the labels in pixels of the image, if the image was made smaller for the segmentation.
     """
     regions = trazar.polygonize(
         labels, background=0, connectivity=4, transform=(scale, 0, 0, 0, scale, 0)

@@ -24,9 +24,7 @@ def convert(
     with rasterio.open(raster) as source:
         classes = source.read(1)
         transform, crs, nodata = source.transform, source.crs, source.nodata
-    regions = trazar.polygonize(
-        classes, background=nodata, transform=transform, min_area=min_area
-    )
+    regions = trazar.polygonize(classes, background=nodata, transform=transform, min_area=min_area)
     if tolerance is not None:
         regions = regions.simplify(tolerance)
     frame = regions.to_geopandas(crs=crs)

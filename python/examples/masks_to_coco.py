@@ -4,8 +4,8 @@
 
 ``masks.npy`` has shape (N, H, W): booleans, or numbers of which those above 0 are foreground. (Of
 Ultralytics: ``numpy.save("masks.npy", result.masks.data.cpu().numpy())``; of SAM, the
-``segmentation`` of each mask, stacked.) Annotations have run lengths as pycocotools makes them; with
-``--polygons`` lists of coordinates, as annotation tools want them.
+``segmentation`` of each mask, stacked.) Annotations have run lengths as pycocotools makes them;
+with ``--polygons`` lists of coordinates, as annotation tools want them.
 """
 
 from __future__ import annotations

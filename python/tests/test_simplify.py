@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import rasterio.features
@@ -19,7 +21,7 @@ def smooth_classes(rng: np.random.Generator, side: int, classes: int = 6) -> np.
     y, x = np.mgrid[:side, :side]
     height = np.zeros((side, side))
     for _ in range(12):
-        fx, fy, phase = rng.normal(0, 0.06, 2).tolist() + [rng.random() * 7]
+        fx, fy, phase = [*rng.normal(0, 0.06, 2), rng.random() * 7]
         height += np.sin(fx * x + fy * y + phase)
     ranks = height.ravel().argsort().argsort().reshape(side, side)
     return (ranks * classes // (side * side)).astype(np.uint8)
@@ -37,7 +39,7 @@ def segments(polygons) -> dict:
     for polygon in polygons:
         for ring in [polygon.exterior, *polygon.interiors]:
             points = list(ring.coords)
-            for edge in zip(points[:-1], points[1:], strict=True):
+            for edge in pairwise(points):
                 key = frozenset(edge)
                 counts[key] = counts.get(key, 0) + 1
     return counts
@@ -76,9 +78,7 @@ def test_a_partition_stays_one(rng, method) -> None:
 def test_with_a_background(rng, method, connectivity) -> None:
     for _ in range(IMAGES // 5):
         image = random_classes(rng)
-        regions = trazar.polygonize(
-            image, background=image.ravel()[0], connectivity=connectivity
-        )
+        regions = trazar.polygonize(image, background=image.ravel()[0], connectivity=connectivity)
         simplified = regions.simplify(float(rng.choice([0.5, 1, 2, 5])), method)
         polygons = simplified.polygons()
         if connectivity == 4:
@@ -91,7 +91,9 @@ def test_with_a_background(rng, method, connectivity) -> None:
         corners = {tuple(point) for point in regions.points.tolist()}
         added = {tuple(point) for point in simplified.points.tolist()} - corners
         # Where a straight border is met by others.
-        lines = shapely.union_all([p.boundary for p in regions.polygons()]) if len(regions) else None
+        lines = (
+            shapely.union_all([p.boundary for p in regions.polygons()]) if len(regions) else None
+        )
         assert all(lines.covers(shapely.Point(point)) for point in added)
 
 
@@ -116,7 +118,7 @@ def test_douglas_peucker_is_shapelys_on_lines_between_nodes(rng) -> None:
 
 
 def test_visvalingam_leaves_as_many_corners_as_shapely(rng) -> None:
-    """GEOS weights triangles in the same way but for ties, and does not keep the image's corners."""
+    """GEOS weights triangles in the same way, and does not keep the image's corners."""
     ours = theirs = 0
     for _ in range(10):
         image = smooth_classes(rng, 120)

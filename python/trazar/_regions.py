@@ -145,7 +145,8 @@ def polygonize(
     regions = Regions(*traced, _transform(transform))
     if min_area <= 1 and not fill_holes:
         return regions
-    contours, kept = traced[0].filter_regions(int(min_area), bool(fill_holes))
+    host = regions.contours._on_host()
+    contours, kept = host.filter_regions(int(min_area), bool(fill_holes))
     values, numbers = regions.values[kept], regions.regions[kept]
     count = int((contours.kinds == 0).sum())
     return Regions(contours, values, numbers, count, regions.transform)
