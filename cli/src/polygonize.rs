@@ -6,11 +6,12 @@ use std::path::Path;
 
 use serde_json::json;
 use trazar::formats::{
-    self, GdsOptions, GeoReference, Note, RasterValues, RegionSource, RegionWriteOptions,
-    SampleKind, read_raster,
+    self, FileValue, GdsOptions, GeoReference, Note, RasterValues, RegionSource,
+    RegionWriteOptions, SampleKind, read_raster,
 };
+use trazar::regions::SimplifyOptions;
 use trazar::trace::ContourSource;
-use trazar::{Backend, BorderKind, Engine, Job, RegionOptions, Samples, ValueImage};
+use trazar::{Backend, BorderKind, Engine, Job, RegionOptions, Regions, Samples, ValueImage};
 
 use crate::args::{Coordinates, Device, NoDataArg, PolygonizeArgs, RegionFormat, RunArgs};
 use crate::facts::{Facts, count};
@@ -29,6 +30,7 @@ pub(crate) struct Polygonize<'a> {
     pub(crate) args: &'a PolygonizeArgs,
     format: Option<RegionFormat>,
     pub(crate) options: RegionOptions,
+    simplify: Option<SimplifyOptions>,
     gds: GdsOptions,
 }
 
@@ -203,7 +205,7 @@ macro_rules! types_of_values {
                             image = image.background(value)?;
                         }
                         let regions = engine.trace_regions(&image, &self.options)?;
-                        FoundRegions::of(regions, self.args.min_area)
+                        self.changed(regions)
                     })*
                 }
             }
@@ -259,7 +261,16 @@ impl<'a> Polygonize<'a> {
     pub(crate) fn new(args: &'a PolygonizeArgs) -> Result<Self, Failure> {
         let format = output::format(args.output.as_deref(), args.format)?;
         check(args, format)?;
+        let simplify = args.simplify.map(|tolerance| {
+            SimplifyOptions::default()
+                .tolerance(tolerance)
+                .method(args.simplify_method.into())
+        });
+        if let Some(Err(error)) = simplify.map(|options| options.validate()) {
+            return Err(Failure::usage(format!("--simplify: {error}")));
+        }
         Ok(Self {
+            simplify,
             args,
             format,
             options: RegionOptions::default().connectivity(args.connectivity.into()),
@@ -287,11 +298,11 @@ impl<'a> Polygonize<'a> {
     /// What is used of a file with values of this type. `georeference` is its georeference.
     pub(crate) fn about(
         &self,
-        file: &Header<'_>,
+        file: Header<'_>,
         values: &Values,
         georeference: impl FnOnce() -> trazar::Result<Option<GeoReference>>,
     ) -> Result<About, Failure> {
-        let no_data = self.no_data(file, values)?;
+        let no_data = self.no_data(&file, values)?;
         let mut notes = file.notes.to_vec();
         if self.args.nodata.is_some() {
             notes.retain(|note| !matches!(note, Note::NoData(_)));
@@ -322,6 +333,28 @@ impl<'a> Polygonize<'a> {
             placed,
             no_data,
             notes,
+        })
+    }
+
+    /// Leaves out holes and corners, as asked for.
+    fn changed<T: FileValue + 'static>(
+        &self,
+        mut regions: Regions<T>,
+    ) -> trazar::Result<FoundRegions> {
+        let min_area = self.args.min_area;
+        let all = u64::from(regions.count());
+        if self.args.fill_holes {
+            regions = regions.filter(min_area, true)?;
+        }
+        let small = all - u64::from(regions.count());
+        let found = match &self.simplify {
+            None => FoundRegions::of(regions, min_area)?,
+            Some(options) => FoundRegions::of(regions.simplify(options)?, min_area)?,
+        };
+        Ok(FoundRegions {
+            regions: all,
+            left_out: found.left_out + small,
+            ..found
         })
     }
 
@@ -426,7 +459,7 @@ impl Steps for Polygonize<'_> {
             no_data: raster.no_data,
             notes: &raster.notes,
         };
-        let about = self.about(&header, &values, || raster.georeference())?;
+        let about = self.about(header, &values, || raster.georeference())?;
         Ok(Input { about, values })
     }
 
@@ -481,6 +514,17 @@ fn check(args: &PolygonizeArgs, format: Option<RegionFormat>) -> Result<(), Fail
         &[("RASTER", Some(&args.raster))],
         &[("-o", args.output.as_deref())],
     )?;
+    if args.simplify.is_some() && (args.memory.is_some() || format == Some(RegionFormat::Gds)) {
+        return Err(Failure::usage(
+            "--simplify needs all polygons in memory, and layouts with holes need edges along \
+             pixels: leave out --simplify, or --memory and GDSII",
+        ));
+    }
+    if args.fill_holes && args.memory.is_some() {
+        return Err(Failure::usage(
+            "--fill-holes needs all polygons in memory: leave out one of --fill-holes and --memory",
+        ));
+    }
     if args.memory.is_some() && !matches!(args.run.device, Device::Auto | Device::Cpu) {
         return Err(Failure::usage(
             "with --memory the processor finds regions: leave --device out, or --memory",

@@ -17,6 +17,7 @@ use trazar::formats::{self, GdsOptions, RegionWriteOptions};
 use trazar::generate;
 use trazar::label::{BandSource, LabelPart};
 use trazar::measure::{MeasureOptions, MeasurePart, Properties};
+use trazar::regions::{SimplifyMethod, SimplifyOptions};
 use trazar::route::{DistanceAlgorithm, DistanceOptions, RoutingCase};
 use trazar::trace::{
     Band, BandTracer, ContourOptions, ContourPart, RegionPart, RegionTracer, TileCounts, ValueBand,
@@ -209,6 +210,18 @@ impl BandSource for Rows<'_> {
         self.next = 0;
         Ok(())
     }
+}
+
+#[test]
+fn simplified_rings() {
+    let _alone = alone();
+    let options = TraceOptions::default().geometry(Geometry::Edges);
+    let rings = Engine::cpu().trace(&noise(300), &options).unwrap();
+    for method in SimplifyMethod::ALL {
+        let options = SimplifyOptions::default().tolerance(2.0).method(*method);
+        check(&format!("simplify, {method}"), || rings.simplify(&options));
+    }
+    check("filter", || rings.filter_regions(3, false));
 }
 
 #[test]

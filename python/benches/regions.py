@@ -1,4 +1,4 @@
-"""Regions against rasterio, xarray-spatial, OpenCV, cc3d and scikit-image, on one core.
+"""Regions against rasterio, xarray-spatial, OpenCV, cc3d, scikit-image and shapely, on one core.
 
 Run it with one thread for everyone:
 
@@ -90,6 +90,7 @@ def main() -> None:
 
     import cc3d
     import rasterio.features
+    import shapely
     import skimage.measure
 
     rows: list[tuple[str, str, str, float, float]] = []
@@ -133,6 +134,17 @@ def main() -> None:
             "scikit-image",
             lambda: trazar.label_values(image),
             lambda: skimage.measure.label(image, background=0, connectivity=1),
+        )
+        # Polygons with all junctions as vertices, which GEOS needs. Both leave as many corners, to
+        # 1 or 2 %: the tolerance is an area here and its root there.
+        regions = trazar.polygonize(image)
+        polygons = regions.simplify(0).polygons()
+        compare(
+            name,
+            "simplify",
+            "shapely coverage",
+            lambda: regions.simplify(2.0, "visvalingam"),
+            lambda: shapely.coverage_simplify(polygons, 2.0**0.5),
         )
     compare(
         "cells",

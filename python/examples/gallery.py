@@ -86,6 +86,60 @@ picture = palette[np.where(labels > 0, 1 + labels % 4, 0)]
         "gallery-labels.png",
     ),
     (
+        "A class raster and its polygons",
+        "Each connected region of one class becomes a polygon along the pixels' edges. Neighbours "
+        "share their borders, and the area of a polygon is its number of pixels.",
+        """\
+row, column = np.mgrid[:60, :105]
+waves = np.sin(column / 8 + row / 19) + np.sin(row / 7 - column / 23) + np.sin(column / 31)
+classes = np.digitize(waves, [-1, 0, 1]).astype(np.uint8)
+regions = trazar.polygonize(classes)
+regions
+colours = ["#4e79a7", "#a0cbe8", "#8cd17d", "#f1ce63"]
+def drawn(regions):
+    paths = {}
+    for ring, value in zip(regions.contours, regions.values.tolist()):
+        corners = " ".join(map(str, ring.ravel().tolist()))
+        paths[value] = paths.get(value, "") + f"M{corners}z"
+    width, height = regions.contours.width, regions.contours.height
+    size = f'width="{8 * width}" height="{8 * height}" viewBox="0 0 {width} {height}"'
+    style = 'fill-rule="evenodd" stroke="#222" stroke-width=".2" stroke-linejoin="round"'
+    filled = (f'<path fill="{colours[v % len(colours)]}" d="{d}"/>' for v, d in paths.items())
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><g {style}>{"".join(filled)}</g></svg>'
+picture = drawn(regions)
+""",
+        "gallery-classes.svg",
+    ),
+    (
+        "Simplified borders",
+        "Each border is simplified once, for both of its sides: no gaps, no overlaps, nothing "
+        "crosses. Corners where three regions meet stay where they are.",
+        """\
+simplified = regions.simplify(1.0)
+len(regions.points), len(simplified.points)
+picture = drawn(simplified)
+""",
+        "gallery-simplified.svg",
+    ),
+    (
+        "Touching cells and their outlines",
+        "A label image, as Cellpose or StarDist make them. Cells that touch keep their own "
+        "outlines, which have the same points where they touch.",
+        """\
+random = np.random.default_rng(7)
+centers = random.random((60, 2)) * (60, 105)
+away = np.hypot(row - centers[:, :1, None], column - centers[:, 1:, None])
+cells = np.where(away.min(0) < 7, away.argmin(0) + 1, 0)
+outlines = trazar.polygonize(cells, background=0, min_area=20)
+len(outlines)
+table = trazar.measure(cells, properties=("label", "area", "eccentricity"))
+round(float(table["area"].mean()), 1), round(float(table["eccentricity"].max()), 3)
+colours = ["#e15759", "#f28e2b", "#76b7b2", "#59a14f", "#edc948", "#b07aa1", "#ff9da7"]
+picture = drawn(outlines.simplify(1.0))
+""",
+        "gallery-cells.svg",
+    ),
+    (
         "Distances and a tree of routes",
         "Paths run through the background: a step costs 1, and edges at foreground are blocked. "
         "The picture shows each cell's distance from the first pin, and a tree that connects all "

@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 use rayon::prelude::*;
 use trazar::formats::{self, GdsOptions};
+use trazar::regions::{SimplifyMethod, SimplifyOptions};
 use trazar::trace::ContourSource;
 use trazar::{
     Approximation, BorderKind, Contour, Contours, Engine, Geometry, Job, Retrieval, TraceAlgorithm,
@@ -346,6 +347,31 @@ impl HostContours {
     fn rings<'py>(&self, py: Python<'py>) -> PyResult<Rings<'py>> {
         let contours = &self.contours;
         rings(py, contours, 0..contours.len())
+    }
+
+    /// Rings with fewer corners: see `trazar::Contours::simplify`.
+    fn simplify(this: &Bound<'_, Self>, tolerance: f64, method: Name) -> PyResult<Self> {
+        let methods = SimplifyMethod::ALL;
+        let options = SimplifyOptions::default()
+            .tolerance(tolerance)
+            .method(named_by("method", &method, methods, SimplifyMethod::name)?);
+        let object = this.clone().unbind();
+        let simplify = move |_| move || object.get().contours.simplify(&options);
+        let contours = work::apart(this.py(), simplify)?.map_err(errors::from_library)?;
+        Ok(Self { contours })
+    }
+
+    /// The rings of regions that are kept, and which those are: see `trazar::Regions::filter`.
+    fn filter_regions<'py>(
+        &self,
+        py: Python<'py>,
+        min_area: u64,
+        fill_holes: bool,
+    ) -> PyResult<(Self, Bound<'py, PyArray1<isize>>)> {
+        let filter = || self.contours.filter_regions(min_area, fill_holes);
+        let (contours, kept) = py.detach(filter).map_err(errors::from_library)?;
+        let kept: Vec<isize> = bytemuck::allocation::cast_vec(kept);
+        Ok((Self { contours }, kept.into_pyarray(py)))
     }
 
     /// Writes a file that appears complete or not at all, or returns its bytes.

@@ -39,6 +39,7 @@ mod measure;
 mod parts;
 mod region_parts;
 mod regions;
+mod reports;
 mod rle;
 mod routes;
 mod sieve;
@@ -82,6 +83,8 @@ mod _trazar {
     use super::regions::{
         find_contours_by_label, label_values, region_dicts, region_wkb, trace_regions,
     };
+    #[pymodule_export]
+    use super::reports::set_progress;
     #[pymodule_export]
     use super::rle::{
         rle_area, rle_decode, rle_encode, rle_encode_labels, rle_iou, rle_merge, rle_to_bbox,

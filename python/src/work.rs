@@ -12,6 +12,7 @@ use trazar::{Backend, Engine, Error, Result};
 
 use crate::arrays::reserve;
 use crate::errors;
+use crate::reports::Reports;
 
 /// Work on this many pixels or cells takes milliseconds, so starting a thread for it does not
 /// matter; it may take seconds.
@@ -45,18 +46,33 @@ pub(crate) fn run<R: Send + 'static>(
         Backend::Cuda => false,
         _ => true,
     };
-    if !is_long {
-        let done = py.detach(|| in_pool(|| work(&engine)));
-        return done.map_err(errors::from_library);
+    let reports = Reports::of_thread(py);
+    let report = |share: f64, reports: &Option<Reports>| match reports {
+        Some(reports) => reports.report(share),
+        None => ControlFlow::Continue(()),
+    };
+    let done = if is_long {
+        let reports = reports.clone();
+        apart(py, |interrupt| {
+            let engine =
+                engine.with_progress(move |share| match interrupt.load(Ordering::Relaxed) {
+                    false => report(share, &reports),
+                    true => ControlFlow::Break(()),
+                });
+            move || work(&engine)
+        })?
+    } else {
+        let engine = match reports.clone() {
+            None => engine,
+            reports => engine.with_progress(move |share| report(share, &reports)),
+        };
+        py.detach(|| in_pool(|| work(&engine)))
+    };
+    // A job that its receiver has ended is cancelled; one that has ended before is not.
+    match reports.and_then(|reports| reports.raised()) {
+        Some(raised) => Err(raised),
+        None => done.map_err(errors::from_library),
     }
-    let done = apart(py, |interrupt| {
-        let engine = engine.with_progress(move |_| match interrupt.load(Ordering::Relaxed) {
-            false => ControlFlow::Continue(()),
-            true => ControlFlow::Break(()),
-        });
-        move || work(&engine)
-    })?;
-    done.map_err(errors::from_library)
 }
 
 /// Runs work on its own thread, while this one checks for signals. After a signal that raises an

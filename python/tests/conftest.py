@@ -19,6 +19,7 @@ PEERS = {
     "test_measure.py": ["skimage"],
     "test_rle.py": ["pycocotools"],
     "test_sieve.py": ["rasterio"],
+    "test_simplify.py": ["cc3d", "cv2", "rasterio", "shapely", "skimage"],
     "test_regions.py": ["cc3d", "cv2", "rasterio", "shapely", "skimage"],
 }
 MISSING = {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import operator
-from typing import TYPE_CHECKING, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from trazar import _trazar
-from trazar._errors import OutOfMemoryError
+from trazar._errors import InputError, OutOfMemoryError
 
 if TYPE_CHECKING:
     import os
@@ -256,6 +256,65 @@ class Contours:
         if isinstance(self._raw, _trazar.HostContours):
             return self
         return Contours(self._on_host())
+
+    def simplify(self, tolerance: float, method: str = "douglas-peucker") -> Contours:
+        """Return contours along edges with fewer corners; common borders stay common.
+
+        As :meth:`Regions.simplify`, for contours of ``geometry="edges"``.
+
+        Examples
+        --------
+        >>> import numpy as np, trazar
+        >>> contours = trazar.trace(np.tri(4), geometry="edges")
+        >>> contours.simplify(0.75)[0].tolist()
+        [[0, 0], [0, 4], [4, 4], [4, 3], [1, 0]]
+        """
+        return Contours(self._on_host().simplify(tolerance, method))
+
+    def labels(self, label_image: Any) -> NDArray[Any]:
+        """Return the label of the component that each contour belongs to: shape (len,).
+
+        Parameters
+        ----------
+        label_image : array of shape (H, W)
+            The labels of the image that was traced: for ``geometry="centers"`` those of
+            ``label(image, connectivity=8)``, for ``"edges"`` of ``label(image, connectivity=4)``.
+
+        Raises
+        ------
+        InputError
+            For a label image of another shape.
+
+        Examples
+        --------
+        >>> import numpy as np, trazar
+        >>> image = np.array([[1, 1, 1, 0, 1], [1, 0, 1, 0, 0], [1, 1, 1, 0, 0]])
+        >>> labels, count = trazar.label(image, connectivity=8)
+        >>> trazar.trace(image).labels(labels).tolist()
+        [2, 1, 1]
+
+        Of contours that :func:`find_contours` returns, all points have the label:
+
+        >>> contours, _ = trazar.find_contours(image)
+        >>> [int(labels[tuple(points[0, 0, ::-1])]) for points in contours]
+        [2, 1, 1]
+        """
+        import numpy as np
+
+        labels = np.asarray(label_image)
+        if labels.shape != (self.height, self.width):
+            raise InputError(
+                f"label_image of shape {labels.shape}: the image that was traced has "
+                f"{(self.height, self.width)}"
+            )
+        host = self._on_host()
+        x, y = host.points[host.offsets[:-1]].T
+        if self.geometry == "edges":
+            # A ring starts at its topmost, then leftmost corner. Of an outer ring it is that of the
+            # component's first pixel; of a hole's, of the hole's, below a pixel of the component.
+            y = y - host.kinds
+        found: NDArray[Any] = labels[y, x]
+        return found
 
     def areas(self) -> NDArray[np.float64]:
         """Return the areas of the polygons through the points, in pixels: shape (len,).

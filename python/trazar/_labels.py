@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from trazar import _trazar
 from trazar._arrays import check_device, checked_images, is_on_gpu
 from trazar._errors import InputError
+from trazar._nodata import without_nodata
+from trazar._progress import reporting
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
     from trazar._arrays import Device
+    from trazar._progress import Progress
 
     Algorithm = Literal["sequential", "parallel", "tiles", "direct"]
 
@@ -27,6 +30,8 @@ def label(
     connectivity: int | None = None,
     algorithm: Algorithm | None = None,
     threshold: float | None = None,
+    nodata: float | None = None,
+    progress: Progress | None = None,
     device: Device = "auto",
 ) -> int: ...
 @overload
@@ -38,6 +43,8 @@ def label(
     connectivity: int | None = None,
     algorithm: Algorithm | None = None,
     threshold: float | None = None,
+    nodata: float | None = None,
+    progress: Progress | None = None,
     device: Device = "auto",
 ) -> int: ...
 @overload
@@ -49,6 +56,8 @@ def label(
     connectivity: int | None = None,
     algorithm: Algorithm | None = None,
     threshold: float | None = None,
+    nodata: float | None = None,
+    progress: Progress | None = None,
     device: Device = "auto",
 ) -> tuple[NDArray[np.int32], int]: ...
 @overload
@@ -60,6 +69,8 @@ def label(
     connectivity: int | None = None,
     algorithm: Algorithm | None = None,
     threshold: float | None = None,
+    nodata: float | None = None,
+    progress: Progress | None = None,
     device: Device = "auto",
 ) -> tuple[NDArray[Any], int]: ...
 def label(
@@ -70,6 +81,8 @@ def label(
     connectivity: int | None = None,
     algorithm: Algorithm | None = None,
     threshold: float | None = None,
+    nodata: float | None = None,
+    progress: Progress | None = None,
     device: Device = "auto",
 ) -> tuple[NDArray[Any], int] | int:
     """Label the connected components of a binary image, as ``scipy.ndimage.label`` does.
@@ -96,6 +109,10 @@ def label(
         Foreground is ``image > threshold``, as NumPy 2 compares: a number of Python's is rounded to
         the type of an array of floating point numbers, one of NumPy's is not. Without it, what is
         not 0.
+    nodata : number, optional
+        The value of pixels without data, which are background, as for :func:`find_contours`.
+    progress : callable, optional
+        As for :func:`find_contours`.
     device : {"auto", "cpu", "cuda", "emulator"}
         What works on an image of the host's memory: the faster device for its size, the processor,
         the first GPU, or the GPU's kernels on the processor (for small images).
@@ -142,9 +159,11 @@ def label(
     >>> trazar.label(image, structure=np.ones((3, 3)))[1]
     2
     """
+    image, threshold = without_nodata(image, threshold, nodata)
     options = (structure, connectivity, algorithm, False, threshold, device)
     if output is None:
-        labels, [count], _ = _labelled(image, False, *options)
+        with reporting(progress):
+            labels, [count], _ = _labelled(image, False, *options)
         return labels, count
     into: Any = output if _is_array(output) else None
     dtype = _dtype(output)
@@ -156,10 +175,13 @@ def label(
                 f"output={dtype}: of an image on a GPU, labels are int32; convert them, or give an "
                 "array of that type"
             )
-        labels, [count], _ = _labelled(image, False, *options)
+        with reporting(progress):
+            labels, [count], _ = _labelled(image, False, *options)
         _check_holds(dtype, most, count)
         return labels if on_gpu else labels.astype(dtype, copy=False), count
-    labels, [count], _ = _labelled(image, False, *options, into if on_gpu else _direct(into, dtype))
+    with reporting(progress):
+        direct = into if on_gpu else _direct(into, dtype)
+        labels, [count], _ = _labelled(image, False, *options, direct)
     # Written already, if there are none.
     if labels is not None:
         if into.shape != labels.shape:
@@ -176,6 +198,7 @@ def label_batch(
     connectivity: int | None = None,
     algorithm: Algorithm | None = None,
     threshold: float | None = None,
+    nodata: float | None = None,
     device: Device = "auto",
 ) -> tuple[NDArray[np.int32], list[int]]:
     """Label each of N images of one size.
@@ -184,7 +207,7 @@ def label_batch(
     ----------
     images : array of shape (N, H, W)
         On the host or on a GPU.
-    structure, connectivity, algorithm, threshold, device
+    structure, connectivity, algorithm, threshold, nodata, device
         As for :func:`label`.
 
     Returns
@@ -211,6 +234,7 @@ def label_batch(
     >>> labels.tolist(), counts
     ([[[1, 0], [0, 2]], [[1, 1], [1, 1]]], [2, 1])
     """
+    images, threshold = without_nodata(images, threshold, nodata)
     options = (structure, connectivity, algorithm, False, threshold, device)
     labels, counts, _ = _labelled(images, True, *options)
     return labels, counts
@@ -223,13 +247,15 @@ def label_stats(
     connectivity: int | None = None,
     algorithm: Algorithm | None = None,
     threshold: float | None = None,
+    nodata: float | None = None,
+    progress: Progress | None = None,
     device: Device = "auto",
 ) -> tuple[NDArray[np.int32], dict[str, NDArray[Any]]]:
     """Label an image and measure its components, in one pass over the labels.
 
     Parameters
     ----------
-    image, structure, connectivity, algorithm, threshold, device
+    image, structure, connectivity, algorithm, threshold, nodata, progress, device
         As for :func:`label`.
 
     Returns
@@ -266,8 +292,10 @@ def label_stats(
     >>> columns["area"].tolist(), columns["bbox-0"].tolist(), columns["centroid-1"].tolist()
     ([2.0, 2.0], [0, 2], [0.5, 1.5])
     """
+    image, threshold = without_nodata(image, threshold, nodata)
     options = (structure, connectivity, algorithm, True, threshold, device)
-    labels, _, columns = _labelled(image, False, *options)
+    with reporting(progress):
+        labels, _, columns = _labelled(image, False, *options)
     return labels, columns or {}
 
 
@@ -278,6 +306,7 @@ def label_stats_batch(
     connectivity: int | None = None,
     algorithm: Algorithm | None = None,
     threshold: float | None = None,
+    nodata: float | None = None,
     device: Device = "auto",
 ) -> tuple[NDArray[np.int32], dict[str, NDArray[Any]]]:
     """Label each of N images of one size and measure their components.
@@ -286,7 +315,7 @@ def label_stats_batch(
     ----------
     images : array of shape (N, H, W)
         On the host or on a GPU.
-    structure, connectivity, algorithm, threshold, device
+    structure, connectivity, algorithm, threshold, nodata, device
         As for :func:`label`.
 
     Returns
@@ -309,6 +338,7 @@ def label_stats_batch(
     >>> columns["image"].tolist(), columns["area"].tolist()
     ([0, 0, 1], [1.0, 1.0, 4.0])
     """
+    images, threshold = without_nodata(images, threshold, nodata)
     options = (structure, connectivity, algorithm, True, threshold, device)
     labels, _, columns = _labelled(images, True, *options)
     return labels, columns or {}

@@ -8,6 +8,7 @@ from trazar import _trazar
 from trazar._arrays import check_connectivity, check_device, is_on_gpu
 from trazar._contours import Contours, _counted
 from trazar._errors import InputError
+from trazar._progress import reporting
 from trazar._tracing import CHAIN_APPROX_SIMPLE, RETR_TREE
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from trazar._arrays import Device
+    from trazar._progress import Progress
     from trazar._trazar import DeviceArray
 
     PathLike = str | os.PathLike[str]
@@ -83,6 +85,9 @@ def polygonize(
     mask: Any = None,
     connectivity: int = 4,
     transform: Any = None,
+    min_area: int = 0,
+    fill_holes: bool = False,
+    progress: Progress | None = None,
     device: Device = "auto",
 ) -> Regions:
     """Trace the regions of an image along the pixels' edges.
@@ -92,7 +97,14 @@ def polygonize(
     image, mask, connectivity, transform
         As for :func:`shapes`.
     background : number or numbers, optional
-        Values whose pixels are left out.
+        Values whose pixels are left out. A binary image's is 0.
+    min_area : int
+        Regions of fewer pixels are left out; where they were, there is nothing. The others keep
+        their numbers.
+    fill_holes : bool
+        Leave out the holes: polygons then cover the regions in them as well.
+    progress : callable, optional
+        As for :func:`find_contours`.
     device : {"auto", "cpu", "cuda", "emulator"}
         What works on it; "auto" is the faster one. An array of PyTorch or CuPy on a GPU is worked on
         there, with a mask there, and the rings come to the host.
@@ -115,17 +127,35 @@ def polygonize(
     Regions(2 regions, 3 rings, 3 × 3 pixels)
     >>> regions.values.tolist(), regions.regions.tolist()
     ([3, 3, 8], [1, 1, 2])
+    >>> trazar.polygonize(image, min_area=2, fill_holes=True)
+    Regions(1 region, 1 ring, 3 × 3 pixels)
+
+    The polygons of a binary image whose pixels are connected over corners too:
+
+    >>> image = np.eye(2, dtype=bool)
+    >>> [p.area for p in trazar.polygonize(image, background=0, connectivity=8).polygons()]
+    [2.0]
     """
     check_connectivity(connectivity)
+    if min_area < 0:
+        raise InputError(f"min_area={min_area}: it is a number of pixels")
     if is_on_gpu(image):
         check_device(device)
         traced = _trazar.device_trace_regions(image, _numbers(background), mask, connectivity)
-        return Regions(*traced, _transform(transform))
-    values = _values(image, "image")
-    traced = _trazar.trace_regions(
-        values, _background(background, values), mask, connectivity, device
-    )
-    return Regions(*traced, _transform(transform))
+    else:
+        values = _values(image, "image")
+        with reporting(progress):
+            traced = _trazar.trace_regions(
+                values, _background(background, values), mask, connectivity, device
+            )
+    regions = Regions(*traced, _transform(transform))
+    if min_area <= 1 and not fill_holes:
+        return regions
+    host = regions.contours._on_host()
+    contours, kept = host.filter_regions(int(min_area), bool(fill_holes))
+    values, numbers = regions.values[kept], regions.regions[kept]
+    count = int((contours.kinds == 0).sum())
+    return Regions(contours, values, numbers, count, regions.transform)
 
 
 def label_values(
@@ -134,6 +164,7 @@ def label_values(
     connectivity: int = 4,
     *,
     mask: Any = None,
+    progress: Progress | None = None,
     device: Device = "auto",
 ) -> tuple[NDArray[np.int32] | DeviceArray, int]:
     """Label the regions of an image: connected pixels of equal value.
@@ -146,6 +177,8 @@ def label_values(
         Values whose pixels are left out, 0 by default; None for none.
     connectivity : {4, 8}
         The number of neighbours.
+    progress : callable, optional
+        As for :func:`find_contours`.
     device : {"auto", "cpu", "cuda", "emulator"}
         What works on it; "auto" is the faster one. An array of PyTorch or CuPy on a GPU is worked on
         there, with a mask there, and the labels stay there.
@@ -175,9 +208,10 @@ def label_values(
         check_device(device)
         return _trazar.device_label_values(image, _numbers(background), mask, connectivity)
     values = _values(image, "image")
-    return _trazar.label_values(
-        values, _background(background, values), mask, connectivity, device
-    )
+    with reporting(progress):
+        return _trazar.label_values(
+            values, _background(background, values), mask, connectivity, device
+        )
 
 
 def find_contours_by_label(
@@ -186,6 +220,7 @@ def find_contours_by_label(
     method: int = CHAIN_APPROX_SIMPLE,
     *,
     background: ArrayLike | None = 0,
+    progress: Progress | None = None,
     device: Device = "auto",
 ) -> dict[Any, tuple[tuple[NDArray[np.int32], ...], NDArray[np.int32]]]:
     """Find the contours of each label: those of ``cv2.findContours(labels == label)``.
@@ -201,6 +236,8 @@ def find_contours_by_label(
         As for :func:`find_contours`.
     background : number or numbers, optional
         Labels that are left out, 0 by default; None for none.
+    progress : callable, optional
+        As for :func:`find_contours`.
     device : {"auto", "cpu", "cuda", "emulator"}
         What works on it; "auto" is the faster one. An array of PyTorch or CuPy on a GPU is worked on
         there, and the contours come to the host.
@@ -229,9 +266,10 @@ def find_contours_by_label(
         numbers = _numbers(background)
         return _trazar.device_find_contours_by_label(labels, numbers, mode, method)
     values = _values(labels, "labels")
-    return _trazar.find_contours_by_label(
-        values, _background(background, values), mode, method, device
-    )
+    with reporting(progress):
+        return _trazar.find_contours_by_label(
+            values, _background(background, values), mode, method, device
+        )
 
 
 class Regions:
@@ -379,6 +417,46 @@ class Regions:
         values: NDArray[Any] = self._values[self._contours.kinds == 0]
         return values
 
+    def simplify(self, tolerance: float, method: str = "douglas-peucker") -> Regions:
+        """Return the same regions with fewer corners; common borders stay common.
+
+        Each border between two corners where regions meet is simplified once, and the regions on
+        both sides take the result. So a partition stays one, without gaps and overlaps, and valid
+        polygons stay valid: rings cross neither themselves nor each other, have three corners or
+        more, and stay inside or outside of each other. Corners whose removal would break that stay,
+        as do those where borders meet each other or the image's frame, which become vertices of all
+        rings that pass them, and those of the image. The others are among the old ones.
+
+        Parameters
+        ----------
+        tolerance : float
+            Of 0 or more, in pixels or square pixels, whatever the transform.
+        method : {"douglas-peucker", "visvalingam"}
+            With "douglas-peucker" no corner that is removed is farther than ``tolerance`` from the
+            line, or twice that where corners stay for the topology. With "visvalingam" corners are
+            removed whose triangle with their two neighbours has an area of at most ``tolerance``,
+            the smallest first.
+
+        Raises
+        ------
+        InputError
+            For a tolerance that is negative or not finite, and for regions that are simplified.
+        OutOfMemoryError
+
+        See Also
+        --------
+        shapely.coverage_simplify : of polygons that share borders; slower.
+
+        Examples
+        --------
+        >>> import numpy as np, trazar
+        >>> regions = trazar.polygonize(np.tri(3, dtype=int))
+        >>> [str(polygon) for polygon in regions.simplify(0.75).polygons()]
+        ['POLYGON ((0 0, 0 3, 3 3, 3 2, 1 0, 0 0))', 'POLYGON ((1 0, 3 2, 3 0, 1 0))']
+        """
+        contours = self._contours._on_host().simplify(tolerance, method)
+        return Regions(contours, self._values, self._regions, self._count, self._transform)
+
     def polygons(self) -> NDArray[np.object_]:
         """Return a shapely polygon per region, with its holes, in the transform's coordinates.
 
@@ -439,11 +517,10 @@ class Regions:
         ([1, 2], [1.0, 1.0])
         """
         import geopandas
-        import numpy as np
 
         columns = {
             "value": self.polygon_values(),
-            "region": np.arange(1, self._count + 1, dtype=np.uint32),
+            "region": self._regions[self._contours.kinds == 0],
         }
         return geopandas.GeoDataFrame(columns, geometry=self.polygons(), crs=crs)
 

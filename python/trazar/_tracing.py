@@ -8,12 +8,15 @@ from trazar import _trazar
 from trazar._arrays import check_device, checked_images, is_on_gpu
 from trazar._batch import ContourBatch
 from trazar._contours import Contours
+from trazar._nodata import without_nodata
+from trazar._progress import reporting
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from trazar._arrays import Device
+    from trazar._progress import Progress
 
     Found = tuple[tuple[NDArray[np.int32], ...], NDArray[np.int32] | None]
     Retrieval = Literal["external", "list", "ccomp", "tree"]
@@ -39,6 +42,8 @@ def find_contours(
     *,
     offset: ArrayLike = (0, 0),
     threshold: float | None = None,
+    nodata: float | None = None,
+    progress: Progress | None = None,
     device: Device = "auto",
 ) -> Found:
     """Find the contours of a binary image: points, order and hierarchy as by ``cv2.findContours``.
@@ -59,7 +64,13 @@ def find_contours(
     threshold : number, optional
         Foreground is ``image > threshold``, as NumPy 2 compares: a number of Python's is rounded to
         the type of an array of floating point numbers, one of NumPy's is not. Without it, what is
-        not 0. (NaN in an image with a threshold is an error.)
+        not 0. (NaN in an image with a threshold is an error, without ``nodata``.)
+    nodata : number, optional
+        The value of pixels without data, which are background: ``numpy.nan`` for NaN. Not of an
+        image on a GPU. The image is compared first, which takes a byte per pixel.
+    progress : callable, optional
+        Called now and then with the share of the work that is done, from 0 to 1, on another thread.
+        An exception that it raises ends the work, and is raised here.
     device : {"auto", "cpu", "cuda", "emulator"}
         What works on an image of the host's memory: the faster device for its size, the processor,
         the first GPU, or the GPU's kernels on the processor (for small images).
@@ -104,7 +115,9 @@ def find_contours(
     >>> hierarchy.tolist()
     [[[-1, -1, -1, -1]]]
     """
-    [found] = _found(image, False, mode, method, offset, threshold, device)
+    image, threshold = without_nodata(image, threshold, nodata)
+    with reporting(progress):
+        [found] = _found(image, False, mode, method, offset, threshold, device)
     return found
 
 
@@ -115,6 +128,7 @@ def find_contours_batch(
     *,
     offset: ArrayLike = (0, 0),
     threshold: float | None = None,
+    nodata: float | None = None,
     device: Device = "auto",
 ) -> list[Found]:
     """Find the contours of each of N images of one size.
@@ -123,7 +137,7 @@ def find_contours_batch(
     ----------
     images : array of shape (N, H, W)
         On the host or on a GPU.
-    mode, method, offset, threshold, device
+    mode, method, offset, threshold, nodata, device
         As for :func:`find_contours`.
 
     Returns
@@ -144,6 +158,7 @@ def find_contours_batch(
     >>> [len(contours) for contours, hierarchy in trazar.find_contours_batch(images)]
     [0, 1, 0]
     """
+    images, threshold = without_nodata(images, threshold, nodata)
     return _found(images, True, mode, method, offset, threshold, device)
 
 
@@ -171,6 +186,8 @@ def trace(
     geometry: Geometry = "centers",
     algorithm: Algorithm | None = None,
     threshold: float | None = None,
+    nodata: float | None = None,
+    progress: Progress | None = None,
     device: Device = "auto",
 ) -> Contours:
     """Trace the borders of a binary image.
@@ -193,7 +210,7 @@ def trace(
         out half of the outermost pixels.
     algorithm : {"fragments", "suzuki", "tiles", "components"}, optional
         How to compute it. The result does not depend on it.
-    threshold, device
+    threshold, nodata, progress, device
         As for :func:`find_contours`.
 
     Returns
@@ -225,8 +242,10 @@ def trace(
     >>> contours.areas().tolist()
     [9.0, 1.0]
     """
+    image, threshold = without_nodata(image, threshold, nodata)
     options = (retrieval, approximation, geometry, algorithm)
-    traced = _traced(image, False, *options, threshold, device)
+    with reporting(progress):
+        traced = _traced(image, False, *options, threshold, device)
     return Contours(traced[0] if isinstance(traced, list) else traced)
 
 
@@ -238,6 +257,7 @@ def trace_batch(
     geometry: Geometry = "centers",
     algorithm: Algorithm | None = None,
     threshold: float | None = None,
+    nodata: float | None = None,
     device: Device = "auto",
 ) -> ContourBatch:
     """Trace the borders of N images of one size in one call.
@@ -246,7 +266,7 @@ def trace_batch(
     ----------
     images : array of shape (N, H, W)
         On the host or on a GPU.
-    retrieval, approximation, geometry, algorithm, threshold, device
+    retrieval, approximation, geometry, algorithm, threshold, nodata, device
         As for :func:`trace`. Images on a GPU are traced by "fragments".
 
     Returns
@@ -274,6 +294,7 @@ def trace_batch(
     >>> batch, batch[1]
     (ContourBatch(2 images, 1 contour, cpu), Contours(1 contour, 4 points, 4 × 4 pixels, cpu))
     """
+    images, threshold = without_nodata(images, threshold, nodata)
     options = (retrieval, approximation, geometry, algorithm)
     return ContourBatch(_traced(images, True, *options, threshold, device))
 

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use super::label::Connectivity;
-use super::numbers::bytes;
+use super::numbers::{bytes, finite};
 use super::place::{Coordinates, NoDataArg, no_data};
+use super::values::values;
 use super::{GdsArgs, RunArgs};
 
 /// Make polygons of a raster's regions of equal value
@@ -19,6 +20,7 @@ Examples:
   trazar polygonize classes.tif                      only count
   trazar polygonize classes.tif -o classes.geojson   in the file's coordinates
   trazar polygonize classes.tif -o classes.fgb --min-area 10
+  trazar polygonize classes.tif -o classes.geojson --simplify 1.5
   trazar polygonize labels.npy -o cells.geojson --nodata 0
   trazar polygonize classes.png -o layers.gds --pixel-size 5
   trazar polygonize country.tif -o country.fgb --memory 2GiB
@@ -53,6 +55,25 @@ pub(crate) struct PolygonizeArgs {
     #[arg(long, value_name = "N", default_value = "0")]
     pub(crate) min_area: u64,
 
+    /// Leave out the holes of regions: polygons then cover the regions in their holes as well
+    #[arg(long)]
+    pub(crate) fill_holes: bool,
+
+    /// Leave out corners of the polygons, up to a tolerance T of 0 or more: pixels, or with
+    /// visvalingam square pixels. Common borders of neighbours stay the same, nothing crosses,
+    /// and corners where regions meet stay. Areas in the output stay pixel counts
+    #[arg(long, value_name = "T", value_parser = finite, allow_negative_numbers = true)]
+    pub(crate) simplify: Option<f64>,
+
+    /// Which corners --simplify leaves out
+    #[arg(
+        long,
+        value_name = "M",
+        requires = "simplify",
+        default_value = "douglas-peucker"
+    )]
+    pub(crate) simplify_method: SimplifyMethod,
+
     /// The output's coordinates [default: world, if the file is a GeoTIFF with a transform]
     #[arg(long, value_name = "C")]
     pub(crate) coordinates: Option<Coordinates>,
@@ -68,6 +89,13 @@ pub(crate) struct PolygonizeArgs {
     #[command(flatten)]
     pub(crate) gds: GdsArgs,
 }
+
+values! { SimplifyMethod => trazar::regions::SimplifyMethod {
+    /// Those that are less than T from the line
+    DouglasPeucker => Self::DouglasPeucker,
+    /// Those whose triangle with both neighbours is at most T, the smallest first
+    Visvalingam => Self::Visvalingam,
+}}
 
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 pub(crate) enum RegionFormat {

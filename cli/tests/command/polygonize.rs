@@ -305,6 +305,76 @@ fn thresholds_and_no_data() {
     assert_eq!(json["foreground"], 1);
 }
 
+/// A staircase of two classes becomes one line, of which both sides have the same points.
+#[test]
+fn simplified() {
+    let folder = Folder::new();
+    let steps = [1u8, 2, 2, 1, 1, 2, 1, 1, 1];
+    let steps = folder.npy("steps.npy", &header("|u1", false, "(3, 3)"), &steps);
+    let json = folder.at("a.geojson");
+    let to = ["-o", json.to_str().unwrap()];
+    let both = [&to[..], &["--simplify", "0.75"]].concat();
+    let said = polygonize(&steps, &both).succeeded().stderr;
+    assert!(
+        said.contains("2 regions with 0 holes, of 8 points"),
+        "{said}"
+    );
+    let whole = |ring: Value| -> Vec<[i64; 2]> {
+        let points = ring.as_array().unwrap().iter();
+        let number = |value: &Value| value.as_f64().unwrap() as i64;
+        points.map(|p| [number(&p[0]), number(&p[1])]).collect()
+    };
+    let mut found = features(&json).into_iter();
+    let (value, _, area, ring) = found.next().unwrap();
+    assert_eq!((value, area), (json!(1), json!(6)));
+    let first = whole(ring);
+    let (value, _, area, ring) = found.next().unwrap();
+    assert_eq!((value, area), (json!(2), json!(3)));
+    let second = whole(ring);
+    let has = |ring: &[[i64; 2]], from, to| ring.windows(2).any(|edge| edge == [from, to]);
+    assert!(has(&first, [1, 0], [3, 2]) != has(&first, [3, 2], [1, 0]));
+    assert_eq!(has(&first, [1, 0], [3, 2]), has(&second, [3, 2], [1, 0]));
+    let all = ["--simplify", "9", "--simplify-method", "visvalingam"];
+    polygonize(&steps, &[&to[..], &all[..]].concat()).succeeded();
+    let svg = folder.at("a.svg");
+    let svg = ["-o", svg.to_str().unwrap(), "--simplify", "1"];
+    polygonize(&steps, &svg).succeeded();
+    assert!(
+        fs::read_to_string(folder.at("a.svg"))
+            .unwrap()
+            .contains('l')
+    );
+    polygonize(&steps, &["--simplify=-1"]).failed(2, &["--simplify", "from 0"]);
+    polygonize(&steps, &["--simplify=nan"]).refused(&["--simplify", "nan"]);
+    polygonize(&steps, &["--simplify-method", "visvalingam"]).refused(&["--simplify"]);
+    polygonize(&steps, &["--simplify", "1", "--memory", "1GiB"]).failed(2, &["--simplify"]);
+    let gds = folder.at("a.gds");
+    let gds = ["-o", gds.to_str().unwrap(), "--simplify", "1"];
+    polygonize(&steps, &gds).failed(2, &["--simplify", "GDSII"]);
+}
+
+#[test]
+fn holes_are_filled() {
+    let folder = Folder::new();
+    let json = folder.at("a.geojson");
+    let options = [
+        "--fill-holes",
+        "--min-area",
+        "4",
+        "-o",
+        json.to_str().unwrap(),
+    ];
+    let said = polygonize(&npy(&folder), &options).succeeded().stderr;
+    assert!(said.contains("6 regions with 0 holes"), "{said}");
+    assert!(said.contains("4 smaller than 4 pixels left out"), "{said}");
+    let kept: Vec<_> = features(&json)
+        .iter()
+        .map(|found| (found.0.clone(), found.2.clone()))
+        .collect();
+    assert_eq!(kept, [(json!(4), json!(9)), (json!(0), json!(4))]);
+    polygonize(&npy(&folder), &["--fill-holes", "--memory", "1GiB"]).failed(2, &["--fill-holes"]);
+}
+
 #[test]
 fn what_does_not_go_together() {
     let folder = Folder::new();

@@ -22,15 +22,21 @@
 //! | options | this file |
 //! | results | `polygons.rs`, `contours.rs` |
 //! | borders of values on the CPU | `trace/cpu/values/` |
+//! | regions left out, holes filled | `filter.rs` |
+//! | fewer corners, with the borders still in common | `simplify/` |
 //! | labels of values on the CPU | `label/cpu/values/` |
 
 mod contours;
+mod filter;
 mod polygons;
 mod sieve;
+mod simplify;
 
 pub use contours::{ValueContourArrays, ValueContours, ValueGroup};
+pub(crate) use filter::pixel_count;
 pub use polygons::{RegionArrays, Regions};
 pub(crate) use sieve::sieve;
+pub use simplify::{SimplifiedRegions, SimplifyMethod, SimplifyOptions};
 
 use crate::label::Connectivity;
 use crate::options::setters;

@@ -97,15 +97,25 @@ impl<T> Regions<T> {
     where
         T: Copy,
     {
-        let outers = self.contours.iter().filter(|contour| {
+        self.polygons_of(&self.contours)
+    }
+
+    /// As [`polygons`](Self::polygons), with other points for the rings.
+    #[cfg(feature = "formats")]
+    pub(super) fn polygons_of<'a>(
+        &'a self,
+        rings: &'a Contours,
+    ) -> impl Iterator<Item = (T, u32, geo_types::Polygon<f64>)> + 'a
+    where
+        T: Copy,
+    {
+        let outers = rings.iter().filter(|contour| {
             // Holes come with their outer ring.
             contour.kind() == crate::trace::BorderKind::Outer
         });
-        outers
-            .zip(self.contours.polygons())
-            .map(|(outer, polygon)| {
-                let ring = outer.index();
-                (self.values[ring], self.regions[ring], polygon)
-            })
+        outers.zip(rings.polygons()).map(|(outer, polygon)| {
+            let ring = outer.index();
+            (self.values[ring], self.regions[ring], polygon)
+        })
     }
 }

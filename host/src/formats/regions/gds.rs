@@ -16,7 +16,7 @@ const MAX_LAYER: i64 = 32767;
 ///
 /// Coordinates, and the division of boundaries with holes or too many vertices, are those of
 /// [`write_contours_gds`](crate::formats::write_contours_gds), whatever the options' georeference.
-/// The layer of `gds` is not used. The regions must be 4-connected.
+/// The layer of `gds` is not used. The regions must be 4-connected, and not simplified.
 ///
 /// # Errors
 /// [`Error::Unwritable`] for values that are no layer, 0 to 32767, and for coordinates that do not

@@ -7,6 +7,7 @@ use crate::formats::contours::Component;
 use crate::formats::image::GeoReference;
 use crate::geometry::doubled_area;
 use crate::options::setters;
+use crate::regions::{SimplifiedRegions, pixel_count};
 use crate::trace::{ContourSource, StoredContours, StoredRegions};
 use crate::{BorderKind, Contours, Regions, Result};
 
@@ -26,6 +27,13 @@ pub trait RegionSource {
 
     /// The number of the region of ring `ring`, from 1.
     fn region(&self, ring: usize) -> u32;
+
+    /// The number of pixels of the region of the outer ring `ring`, if that is not the area within
+    /// its rings.
+    fn pixels(&self, ring: usize) -> Option<u64> {
+        let _ = ring;
+        None
+    }
 }
 
 impl<T: FileValue> RegionSource for Regions<T> {
@@ -59,6 +67,29 @@ impl<T: FileValue> RegionSource for StoredRegions<T> {
 
     fn region(&self, ring: usize) -> u32 {
         self.regions()[ring]
+    }
+}
+
+/// With the regions' numbers of pixels.
+impl<T: FileValue> RegionSource for SimplifiedRegions<T> {
+    type Value = T;
+    type Rings = Contours;
+
+    fn rings(&self) -> &Contours {
+        self.contours()
+    }
+
+    fn value(&self, ring: usize) -> T {
+        self.regions().value(ring)
+    }
+
+    fn region(&self, ring: usize) -> u32 {
+        self.regions().region(ring)
+    }
+
+    fn pixels(&self, ring: usize) -> Option<u64> {
+        let outer = self.regions().contours().get(ring)?;
+        Some(pixel_count(&outer))
     }
 }
 
@@ -118,8 +149,10 @@ pub(super) fn visit<S: RegionSource>(
             continue;
         }
         // Holes run the other way.
-        let doubled: i128 = found.iter().map(|ring| doubled_area(ring)).sum();
-        let area = (doubled.unsigned_abs() / 2) as u64;
+        let area = regions.pixels(ring).unwrap_or_else(|| {
+            let doubled: i128 = found.iter().map(|ring| doubled_area(ring)).sum();
+            (doubled.unsigned_abs() / 2) as u64
+        });
         if area < min_area {
             continue;
         }

@@ -71,14 +71,18 @@ fn colour_number(value: impl Written) -> u32 {
     }
 }
 
-/// Puts a ring in relative coordinates; its edges are horizontal and vertical in turn.
+/// Puts a ring in relative coordinates.
 fn put_ring(text: &mut Text<impl Write>, ring: &[IVec2]) -> Result<()> {
     let mut last: Option<IVec2> = None;
     for &point in ring {
         match last {
             None => text.put("M").integer(point.x).put(" ").integer(point.y),
             Some(at) if at.y == point.y => text.put("h").integer(point.x - at.x),
-            Some(at) => text.put("v").integer(point.y - at.y),
+            Some(at) if at.x == point.x => text.put("v").integer(point.y - at.y),
+            Some(at) => {
+                let by = point - at;
+                text.put("l").integer(by.x).put(" ").integer(by.y)
+            }
         };
         last = Some(point);
         text.write_full()?;

@@ -135,7 +135,7 @@ enum Nested {
 }
 
 /// The hierarchy rows of a pre-order walk, from the places of the parents.
-pub(in crate::trace) fn link(parents: &[i32]) -> Result<Vec<HierarchyRow>> {
+pub(crate) fn link(parents: &[i32]) -> Result<Vec<HierarchyRow>> {
     let count = parents.len();
     let mut sizes: Vec<i32> = zeroed_vec(count, "the hierarchy")?;
     advise_large_pages(&mut sizes);

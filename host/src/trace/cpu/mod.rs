@@ -17,7 +17,7 @@ mod components;
 mod edges;
 mod forest;
 pub(super) mod fragments;
-pub(super) mod hierarchy;
+pub(crate) mod hierarchy;
 mod neighbours;
 pub(super) mod pixels;
 pub(super) mod plane;

@@ -48,7 +48,16 @@ pub(super) fn first_clockwise(window: usize, aside: Direction) -> Option<Directi
 
 /// The side of a pixel in a direction; no set for a corner.
 pub(super) const fn side_in(direction: Direction) -> u8 {
-    topology::sides_in(1 << direction) as u8
+    /// Four bits per direction.
+    const SIDES: u32 = {
+        let (mut sides, mut direction) = (0, 0);
+        while direction < 8 {
+            sides |= topology::sides_in(1 << direction) << (4 * direction);
+            direction += 1;
+        }
+        sides
+    };
+    (SIDES >> (4 * direction)) as u8 & 15
 }
 
 /// One turn around a pixel: a direction in bits 0 to 2, and the sides passed on the way to it from

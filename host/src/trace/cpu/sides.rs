@@ -301,11 +301,21 @@ impl Marks {
     /// east count.
     #[inline(always)]
     pub(super) fn pass(&mut self, place: usize, passed: u8, border: BorderId) {
-        let (word, bit) = (place / WORD_BITS, place % WORD_BITS);
-        let sides = &mut self.sides[word];
-        sides.west &= !(u64::from(passed & WEST != 0) << bit);
-        sides.east &= !(u64::from(passed & EAST != 0) << bit);
-        self.set_border_of_sides(place, passed, border);
+        let (word, bit) = (place / WORD_BITS, 1 << (place % WORD_BITS));
+        if passed & WEST != 0 {
+            let sides = &mut self.sides[word];
+            sides.west &= !bit;
+            if sides.queried_west & bit != 0 {
+                self.set_border(self.slot(place, Side::West), border);
+            }
+        }
+        if passed & EAST != 0 {
+            let sides = &mut self.sides[word];
+            sides.east &= !bit;
+            if sides.queried_east & bit != 0 {
+                self.set_border(self.slot(place, Side::East), border);
+            }
+        }
     }
 
     /// Sets the border that passes some sides of the pixel at `place`; kept for queried sides.
