@@ -15,14 +15,37 @@ dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 import trazar.dask  # noqa: E402
 
-PIXELS = (
-    "label num_pixels area bbox area_bbox centroid centroid_local moments moments_central "
-    "inertia_tensor axis_major_length orientation extent perimeter perimeter_crofton euler_number "
-    "euler_number_4 area_convex solidity feret_diameter_max area_filled"
-).split()
-INTENSITIES = (
-    "intensity_min intensity_max intensity_mean intensity_std centroid_weighted moments_weighted"
-).split()
+PIXELS = [
+    "label",
+    "num_pixels",
+    "area",
+    "bbox",
+    "area_bbox",
+    "centroid",
+    "centroid_local",
+    "moments",
+    "moments_central",
+    "inertia_tensor",
+    "axis_major_length",
+    "orientation",
+    "extent",
+    "perimeter",
+    "perimeter_crofton",
+    "euler_number",
+    "euler_number_4",
+    "area_convex",
+    "solidity",
+    "feret_diameter_max",
+    "area_filled",
+]
+INTENSITIES = [
+    "intensity_min",
+    "intensity_max",
+    "intensity_mean",
+    "intensity_std",
+    "centroid_weighted",
+    "moments_weighted",
+]
 
 
 def assert_same(found: dict, expected: dict) -> None:

@@ -263,6 +263,8 @@ def _spacing(given: float | Sequence[float] | None) -> tuple[float, float]:
     except (TypeError, ValueError):
         distances = np.zeros(3)
     if distances.shape not in ((), (2,)):
-        raise InputError(f"spacing={given!r}: it is one number, or one for rows and one for columns")
+        raise InputError(
+            f"spacing={given!r}: it is one number, or one for rows and one for columns"
+        )
     rows, columns = np.broadcast_to(distances, 2).tolist()
     return rows, columns

@@ -97,7 +97,7 @@ def measure(
         images.append(intensities)
         likes.append(_intensities(intensities._meta))
     if 0 in image.shape:
-        images = [da.zeros((1, 1), given.dtype) for given in images]
+        images = [da.zeros((1, 1), dtype=given.dtype) for given in images]
     # Options that contradict each other are refused now.
     _trazar.measure(*_ones(likes), names, distances)
     labels = rechunked(images[0].map_blocks(_labels, dtype=like.dtype), rows)
