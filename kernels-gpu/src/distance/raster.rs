@@ -188,7 +188,6 @@ fn finish<P: Cost>(
             let [first, second] = between(KNIGHTS[K]);
             overflows |= shares[knight_share(KNIGHTS[K])] < P::INFINITY
                 && is_reached(KNIGHTS[K])
-                // planted: distance-cut-off
                 && is_open(first)
                 && is_open(second);
         });

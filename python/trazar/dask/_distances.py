@@ -215,7 +215,7 @@ class _Solver:
         solve = delayed(_rims, pure=False)
         has_sources = False
         while due:
-            last = min(due.values()) + self.usual_range() / 2
+            last = min(due.values()) + self.usual_range() / 8
             now = sorted(chunk for chunk, least in due.items() if least <= last)
             for chunk in now:
                 del due[chunk]

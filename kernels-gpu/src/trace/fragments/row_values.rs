@@ -146,7 +146,6 @@ impl<T: ValueBits> Row<'_, T> {
                     return EMPTY;
                 }
             }
-            // planted: row-table-key
             if self.values.bits(column, self.y) == bits {
                 self.columns.st_relaxed(at, x, Device);
                 return column;
