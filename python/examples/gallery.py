@@ -163,6 +163,58 @@ for row, column in pins:
 """,
         "gallery-routes.png",
     ),
+    (
+        "Costs of travel on a terrain",
+        "Mountains out of noise, with lakes, and a light from the upper left. Travel costs more "
+        "where it is steep, and lakes are barriers. Lines join cells of equal cost of travel from "
+        "the orange square; paths lead there from the others.",
+        """\
+rng = np.random.default_rng(7)
+waves = np.hypot(*np.meshgrid(np.fft.fftfreq(200), np.fft.fftfreq(320), indexing="ij"))
+waves[0, 0] = np.inf
+heights = np.fft.ifft2(np.fft.fft2(rng.standard_normal((200, 320))) / waves**1.9).real
+heights *= 300 / heights.std()
+lakes = heights < np.quantile(heights, 0.12)
+heights = np.where(lakes, heights[lakes].max(), heights)
+down, right = np.gradient(heights, 20)
+friction = np.where(lakes, np.nan, 1 + (3 * np.hypot(down, right)) ** 2)
+homes = [(30, 20), (170, 300), (15, 300), (185, 70)]
+found = trazar.cost_distance(friction, homes[:1], sampling=20, direction=True)
+paths = [found.path_to(home) for home in homes[1:]]
+[(len(path.cells), round(path.cost, -2)) for path in paths]
+light = np.clip(0.75 + 0.5 * (down + right), 0.3, 1.1)[..., None]
+def drawn(shade):
+    ground = np.where(lakes[..., None], (70, 110, 160), light * shade)
+    return np.clip(ground, 0, 255)
+share = np.nan_to_num(found.cost / np.nanmax(found.cost))[..., None]
+picture = drawn((1 - share) * (250, 235, 150) + share * (150, 60, 110))
+band = np.nan_to_num(found.cost) // 400
+lines = (band != np.roll(band, 1, 0)) | (band != np.roll(band, 1, 1))
+picture[lines & ~lakes] *= 0.6
+for path in paths:
+    picture[tuple(path.cells.T)] = 255
+for row, column in homes:
+    picture[row - 3 : row + 4, column - 3 : column + 4] = (40, 40, 40)
+picture[28:33, 18:23] = (242, 142, 43)
+""",
+        "gallery-costs.png",
+    ),
+    (
+        "A corridor",
+        "The cells through which a path from one end to the other costs at most a tenth more than "
+        "the best one, the redder the better: where a road or an animal may go.",
+        """\
+there = trazar.cost_distance(friction, [(170, 300)], sampling=20)
+through = trazar.corridor(found, there)
+allowed = trazar.corridor(found, there, threshold=0.1 * through.least)
+worth = 1 - np.nan_to_num((allowed.cost - through.least) / (0.1 * through.least), nan=1)
+f"{np.isfinite(allowed.cost).mean():.0%} of the cells"
+mixed = np.where(worth > 0, 0.25 + 0.65 * worth, 0)[..., None]
+picture = drawn((1 - mixed) * (215, 215, 200) + mixed * (225, 50, 40))
+picture[tuple(paths[0].cells.T)] = 255
+""",
+        "gallery-corridor.png",
+    ),
 ]
 
 HEAD = """\

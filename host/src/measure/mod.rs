@@ -165,9 +165,7 @@ fn measure_images(
     rows: usize,
     progress: &Progress<'_>,
 ) -> Result<Measures> {
-    let size = [labels.width(), labels.height()];
-    let intensity_size = intensities.map(|image| [image.width(), image.height()]);
-    let needs = check(size, intensity_size, options)?;
+    let needs = check_images(labels, intensities, options)?;
     let work = Work {
         labels,
         intensities: intensities.filter(|_| needs.brightness || needs.weighted),
@@ -202,7 +200,18 @@ fn table_of(sums: &Sums, options: &MeasureOptions, kind: Kind) -> Result<Measure
     })
 }
 
-/// Refuses options that don't fit the images, and says which sums they need.
+/// As [`check`], of images.
+fn check_images(
+    labels: &dyn LabelImage,
+    intensities: Option<&dyn IntensityImage>,
+    options: &MeasureOptions,
+) -> Result<Needs> {
+    let size = [labels.width(), labels.height()];
+    let intensity_size = intensities.map(|image| [image.width(), image.height()]);
+    check(size, intensity_size, options)
+}
+
+/// Refuses options that don't fit images of these sizes, and says which sums they need.
 fn check(
     [width, height]: [usize; 2],
     intensities: Option<[usize; 2]>,

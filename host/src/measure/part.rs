@@ -8,7 +8,7 @@ use super::labels::{Label, LabelImage};
 use super::slots::Slots;
 use super::strip::{Needs, Sums, Work};
 use super::table::Measures;
-use super::{MeasureOptions, check, rows_per_strip, slots_limit, sum_up_rows, table_of};
+use super::{MeasureOptions, check_images, rows_per_strip, slots_limit, sum_up_rows, table_of};
 use crate::error::{Error, OptionProblem, Result};
 use crate::image::{MAX_SIDE, Samples};
 use crate::progress::Progress;
@@ -93,7 +93,7 @@ impl MeasurePart {
         first_row: u32,
         options: &MeasureOptions,
     ) -> Result<Self> {
-        let needs = check(labels, intensities, options)?;
+        let needs = check_images(labels, intensities, options)?;
         let width = labels.width();
         if own.is_empty() || own.end as usize > labels.height() {
             return Err(Error::option(
