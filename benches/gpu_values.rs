@@ -15,6 +15,7 @@
 use std::time::Instant;
 
 use trazar::cuda::{Device, Queue};
+use trazar::generate::{cells, classes};
 use trazar::gpu::Gpu;
 use trazar::measure::{DeviceMeasurer, MeasureOptions, Property};
 use trazar::rle::{DeviceRles, Rle};
@@ -25,7 +26,6 @@ use trazar::{
 };
 use trazar_bench_support::settings::list;
 use trazar_bench_support::timing::{MS_PER_S, median_ms};
-use trazar_bench_support::values::{cells, classes};
 
 /// Times one image.
 fn bench<T: PixelValue>(gpu: &Queue, name: &str, side: u32, values: &[T]) -> Result<()> {
@@ -109,7 +109,7 @@ fn bench<T: PixelValue>(gpu: &Queue, name: &str, side: u32, values: &[T]) -> Res
 fn bench_measures(gpu: &Queue, side: u32, labels: &[u32]) -> Result<()> {
     let repeats = list("TRAZAR_BENCH_REPEATS", "10")[0].parse().unwrap_or(10);
     let samples = Samples::new(side, side, labels)?;
-    let light: Vec<u8> = (0..labels.len()).map(|at| (at * 37 >> 3) as u8).collect();
+    let light: Vec<u8> = (0..labels.len()).map(|at| ((at * 37) >> 3) as u8).collect();
     let light_samples = Samples::new(side, side, &light)?;
     let measurer = DeviceMeasurer::on(gpu.clone());
     let there = DeviceValues::upload(gpu, &ValueImage::new(samples)?.background(0)?)?;
@@ -186,10 +186,15 @@ fn main() -> Result<()> {
     bench_masks(&gpu)?;
     for side in list("TRAZAR_BENCH_SIDES", "2048,4096,16384") {
         let side = side.parse().expect("a side in TRAZAR_BENCH_SIDES");
-        let labels = cells(side, 26);
+        let labels = cells(side, side, 26, 1)?;
         bench(&gpu, "touching cells", side, &labels)?;
         bench_measures(&gpu, side, &labels)?;
-        bench(&gpu, "16 smooth classes", side, &classes(side, 16))?;
+        bench(
+            &gpu,
+            "16 smooth classes",
+            side,
+            &classes(side, side, 16, 1)?,
+        )?;
     }
     Ok(())
 }

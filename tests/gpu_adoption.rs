@@ -21,27 +21,31 @@ fn done(status: sys::CUresult) {
     assert_eq!(status, sys::CUresult::CUDA_SUCCESS);
 }
 
-/// A stream and memory made by the driver, which end with this.
-struct Elsewhere {
-    stream: sys::CUstream,
-    memory: sys::CUdeviceptr,
-}
+/// A stream made by the driver, which ends with this.
+struct TheirStream(sys::CUstream);
 
 // SAFETY: the driver's objects may be used on any thread.
-unsafe impl Send for Elsewhere {}
+unsafe impl Send for TheirStream {}
 
-impl Drop for Elsewhere {
+impl Drop for TheirStream {
     fn drop(&mut self) {
         // SAFETY: made in `elsewhere`, and ended here only.
-        unsafe {
-            done(sys::cuMemFree_v2(self.memory));
-            done(sys::cuStreamDestroy_v2(self.stream));
-        }
+        unsafe { done(sys::cuStreamDestroy_v2(self.0)) };
+    }
+}
+
+/// Memory made by the driver, which is freed with this.
+struct TheirMemory(sys::CUdeviceptr);
+
+impl Drop for TheirMemory {
+    fn drop(&mut self) {
+        // SAFETY: made in `elsewhere`, and freed here only.
+        unsafe { done(sys::cuMemFree_v2(self.0)) };
     }
 }
 
 /// `bytes`, copied by the driver to memory and on a stream of its own.
-fn elsewhere(bytes: &[u8]) -> Elsewhere {
+fn elsewhere(bytes: &[u8]) -> (TheirStream, TheirMemory) {
     const NON_BLOCKING: u32 = 1;
     let (mut stream, mut memory) = (ptr::null_mut(), 0);
     // SAFETY: writes handles; the memory is as large as the bytes, which outlive the copy.
@@ -56,7 +60,14 @@ fn elsewhere(bytes: &[u8]) -> Elsewhere {
         ));
         done(sys::cuStreamSynchronize(stream));
     }
-    Elsewhere { stream, memory }
+    (TheirStream(stream), TheirMemory(memory))
+}
+
+/// That stream, which ends when nothing uses it any more: buffers are freed in its order.
+fn adopted_stream(device: &Device, stream: TheirStream) -> Result<Stream, Error> {
+    let raw = stream.0;
+    // SAFETY: the owner keeps the stream until it is used no more.
+    Ok(unsafe { Stream::from_raw(device, raw, Owner::new(stream)) }?)
 }
 
 /// Gives a buffer to "another library", which reads it with the driver and frees it.
@@ -90,14 +101,13 @@ fn adopted(device: &Device, width: u32, height: u32) -> Result<Adopted, Error> {
     let pixels = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
     let host: Vec<u8> = pixels.map(|(x, y)| u8::from(image.get(x, y))).collect();
     device.bind()?;
-    let made = elsewhere(&host);
-    // SAFETY: the buffer, whose stream this is, owns what ends the stream.
-    let stream = unsafe { Stream::from_raw(device, made.stream, Owner::none()) }?;
+    let (stream, memory) = elsewhere(&host);
+    let stream = adopted_stream(device, stream)?;
     let raw = RawBuffer {
-        address: made.memory,
+        address: memory.0,
         len: host.len(),
         stream: stream.clone(),
-        release: Release::AfterWork(Owner::new(made)),
+        release: Release::AfterWork(Owner::new(memory)),
     };
     Ok(Adopted {
         image,
@@ -153,19 +163,18 @@ fn labels_are_written_to_memory_made_elsewhere() -> Result<(), Error> {
         let expected = Engine::cpu().label(&image, &LabelOptions::default())?;
         for is_own in [false, true] {
             let len = width as usize * height as usize;
-            let made = elsewhere(&vec![9; 4 * len]);
-            // SAFETY: the buffer, whose stream this is, owns what ends the stream.
-            let stream = unsafe { Stream::from_raw(&device, made.stream, Owner::none()) }?;
+            let (stream, memory) = elsewhere(&vec![9; 4 * len]);
+            let stream = adopted_stream(&device, stream)?;
             let queue = match is_own {
                 false => Queue::new(&stream, &kernels)?,
                 true => Queue::open(&device)?,
             };
-            let address = made.memory;
+            let address = memory.0;
             let raw = RawBuffer {
                 address,
                 len,
                 stream,
-                release: Release::AfterWork(Owner::new(made)),
+                release: Release::AfterWork(Owner::new(memory)),
             };
             // SAFETY: the owner keeps the memory, which no one else uses.
             let labels = unsafe { DeviceBuffer::from_raw(raw) }?;

@@ -298,11 +298,11 @@ impl<'a> Polygonize<'a> {
     /// What is used of a file with values of this type. `georeference` is its georeference.
     pub(crate) fn about(
         &self,
-        file: Header<'_>,
+        file: &Header<'_>,
         values: &Values,
         georeference: impl FnOnce() -> trazar::Result<Option<GeoReference>>,
     ) -> Result<About, Failure> {
-        let no_data = self.no_data(&file, values)?;
+        let no_data = self.no_data(file, values)?;
         let mut notes = file.notes.to_vec();
         if self.args.nodata.is_some() {
             notes.retain(|note| !matches!(note, Note::NoData(_)));
@@ -459,7 +459,7 @@ impl Steps for Polygonize<'_> {
             no_data: raster.no_data,
             notes: &raster.notes,
         };
-        let about = self.about(header, &values, || raster.georeference())?;
+        let about = self.about(&header, &values, || raster.georeference())?;
         Ok(Input { about, values })
     }
 

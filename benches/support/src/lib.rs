@@ -7,6 +7,5 @@ pub mod labels;
 pub mod report;
 pub mod settings;
 pub mod timing;
-pub mod values;
 #[cfg(target_os = "linux")]
 pub mod variants;
