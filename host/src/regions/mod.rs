@@ -33,6 +33,7 @@ mod sieve;
 mod simplify;
 
 pub use contours::{ValueContourArrays, ValueContours, ValueGroup};
+#[cfg(feature = "formats")]
 pub(crate) use filter::pixel_count;
 pub use polygons::{RegionArrays, Regions};
 pub(crate) use sieve::sieve;

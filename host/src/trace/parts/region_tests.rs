@@ -10,8 +10,10 @@ use crate::label::Connectivity;
 use crate::progress::Progress;
 use crate::regions::{RegionOptions, Regions};
 use crate::seeds::Random;
+#[cfg(feature = "formats")]
+use crate::trace::ContourSource;
+use crate::trace::ValueBand;
 use crate::trace::cpu::test_cases::alone;
-use crate::trace::{ContourSource, ValueBand};
 
 /// An image of values, some of which do not count.
 struct Picture<T> {
@@ -276,6 +278,7 @@ fn a_cut_at_every_row_gives_the_same() {
     }
 }
 
+#[cfg(feature = "formats")]
 #[test]
 fn a_tracer_gives_the_same_from_memory_and_from_a_file() {
     let folder = tempfile::tempdir().unwrap();
