@@ -220,10 +220,16 @@ fn every_kernel_of_the_ptx_is_emulated() {
             let options = CostDistanceOptions::default()
                 .neighbours(neighbours)
                 .precision(precision);
-            let friction = CostSurface::new(Samples::new(3, 2, &[1u8; 6]).unwrap());
-            Engine::on(emulator.clone())
-                .cost_distance(&friction, &Sources::from_cells([(0, 0)]), &options)
-                .unwrap();
+            macro_rules! of_types {
+                ($($type:ty)*) => {$(
+                    let cells = [1 as $type; 6];
+                    let friction = CostSurface::new(Samples::new(3, 2, &cells).unwrap());
+                    Engine::on(emulator.clone())
+                        .cost_distance(&friction, &Sources::from_cells([(0, 0)]), &options)
+                        .unwrap();
+                )*};
+            }
+            of_types! { u8 u16 u32 f32 f64 }
         }
     }
 

@@ -4,7 +4,8 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use pyo3::{IntoPyObject, intern};
-use trazar::cuda::{DeviceBuffer, Owner, Queue, RawBuffer, Release};
+use trazar::cuda::{CudaResult, DeviceBuffer, Owner, Queue, RawBuffer, Release, Stream};
+use trazar::gpu::Pod;
 use trazar::measure::{DeviceMeasurer, Label, Measures};
 use trazar::rle::DeviceRles;
 use trazar::{DeviceImage, DeviceValues, PixelValue, RegionOptions};
@@ -49,6 +50,13 @@ impl Number for f32 {
         let value = float as Self;
         (f64::from(value) == float).then_some(value)
     }
+}
+
+/// A copy in memory of the stream's own.
+fn copied<T: Pod>(stream: &Stream, part: &DeviceBuffer<T>) -> CudaResult<DeviceBuffer<T>> {
+    let mut copy = stream.alloc(part.len())?;
+    copy.copy_from(0, part, 0..part.len())?;
+    Ok(copy)
 }
 
 /// An array of shape (H, W) in a GPU's memory, with rows whose elements follow each other.
@@ -160,6 +168,12 @@ impl<'py> Array<'py> {
         // waits for it; its later work on the stream comes after.
         let buffer: DeviceBuffer<T> = unsafe { DeviceBuffer::from_raw(raw) }
             .map_err(|error| errors::from_library(error.into()))?;
+        // Kernels need the alignment of a `Gpu`'s own memory, which a slice need not have.
+        let buffer = match self.layout.address.is_multiple_of(256) {
+            true => buffer,
+            false => copied(&self.place.stream, &buffer)
+                .map_err(|error| errors::from_library(error.into()))?,
+        };
         let background: Vec<T> = background.iter().filter_map(T::of).collect();
         let gpu = self.place.tracer.gpu();
         let pitch = u32::try_from(pitch).unwrap_or(u32::MAX);
