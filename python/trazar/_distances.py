@@ -28,7 +28,7 @@ class CostDistance:
 
     Arrays are NumPy's, or ``xarray.DataArray`` with the coordinates of the friction if that is one.
     Of friction on a GPU, ``cost`` is there too: an array that CuPy, PyTorch and others take without
-    a copy, as ``cupy.asarray(cost)`` and ``torch.from_dlpack(cost)``, and ``cost.get()`` is NumPy's.
+    a copy, as ``cupy.asarray(cost)`` and ``torch.from_dlpack(cost)``. ``cost.get()`` is NumPy's.
 
     Attributes
     ----------
@@ -224,7 +224,8 @@ def cost_distance(
                 "the friction to the host first"
             )
     values = _device_friction(_data(friction)) if on_gpu else _friction(friction)
-    shape = tuple(int(side) for side in values.shape)
+    height, width = values.shape
+    shape = int(height), int(width)
     cells, found_ids = _sources(sources, shape, ids)
     starts = (cells, found_ids, _start_costs(start_costs, cells, shape))
     limit = None if max_cost is None else _number("max_cost", max_cost)

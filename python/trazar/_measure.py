@@ -134,7 +134,7 @@ def measure(
         # The library has no images without pixels: one pixel of background has no labels either.
         labels = np.zeros((1, 1), np.uint8)
         channels = [np.zeros((1, 1), np.uint8) for _ in channels]
-    tables = []
+    tables: list[_Table] = []
     for channel in channels or [None]:
         wanted = names if not tables else [name for name in names if _is_of_intensities(name)]
         tables.append(_tabulated(_trazar.measure(labels, channel, wanted, distances, device)))

@@ -106,8 +106,8 @@ def polygonize(
     progress : callable, optional
         As for :func:`find_contours`.
     device : {"auto", "cpu", "cuda", "emulator"}
-        What works on it; "auto" is the faster one. An array of PyTorch or CuPy on a GPU is worked on
-        there, with a mask there, and the rings come to the host.
+        What works on it; "auto" is the faster one. An array of PyTorch or CuPy on a GPU is worked
+        on there, with a mask there, and the rings come to the host.
 
     Returns
     -------
@@ -180,8 +180,8 @@ def label_values(
     progress : callable, optional
         As for :func:`find_contours`.
     device : {"auto", "cpu", "cuda", "emulator"}
-        What works on it; "auto" is the faster one. An array of PyTorch or CuPy on a GPU is worked on
-        there, with a mask there, and the labels stay there.
+        What works on it; "auto" is the faster one. An array of PyTorch or CuPy on a GPU is worked
+        on there, with a mask there, and the labels stay there.
 
     Returns
     -------
@@ -239,8 +239,8 @@ def find_contours_by_label(
     progress : callable, optional
         As for :func:`find_contours`.
     device : {"auto", "cpu", "cuda", "emulator"}
-        What works on it; "auto" is the faster one. An array of PyTorch or CuPy on a GPU is worked on
-        there, and the contours come to the host.
+        What works on it; "auto" is the faster one. An array of PyTorch or CuPy on a GPU is worked
+        on there, and the contours come to the host.
 
     Returns
     -------

@@ -99,7 +99,8 @@ def measure(
     if 0 in image.shape:
         images = [da.zeros((1, 1), dtype=given.dtype) for given in images]
     # Options that contradict each other are refused now.
-    _trazar.measure(*_ones(likes), names, distances)
+    labels, intensities = _ones(likes)
+    _trazar.measure(labels, intensities, names, distances, "cpu")
     labels = rechunked(images[0].map_blocks(_labels, dtype=like.dtype), rows)
     values = [labels]
     if len(images) > 1:
