@@ -96,13 +96,10 @@ pub(crate) fn run(
         algorithm: engine.label_algorithm(options).name(),
         input: described.facts(input),
         found: Facts {
-            text: format!(
-                "{}, in {} of {rows} rows",
-                count(components, "component", "components"),
-                count(height.div_ceil(rows).into(), "band", "bands"),
-            ),
-            values: json!({ "components": components, "rows_of_band": rows }),
-        },
+            text: count(components, "component", "components"),
+            values: json!({ "components": components }),
+        }
+        .in_bands(height, rows),
         list: None::<(&str, ())>,
         seconds: Seconds {
             start: start_seconds,

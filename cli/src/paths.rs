@@ -1,7 +1,7 @@
 //! The files named on the command line: what each path stands for, and whether two are one file.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 use trazar::formats::Output;
 
@@ -19,6 +19,15 @@ pub(crate) fn source(path: &Path) -> &Path {
     } else {
         path
     }
+}
+
+/// The folder for what is kept until the output is written: that of the output, which has room.
+pub(crate) fn folder_beside(output: Option<&Path>) -> PathBuf {
+    let target = output
+        .filter(|path| !is_stdout(path))
+        .and_then(Output::resolve);
+    let folder = target.and_then(|target| target.parent().map(Path::to_path_buf));
+    folder.unwrap_or_else(env::temp_dir)
 }
 
 /// An argument and the file that it names, if it was given.

@@ -102,7 +102,7 @@ impl<S: RegionSource> WriteRegions for S {
 }
 
 impl FoundRegions {
-    /// Regions, of which those of fewer than `min_area` pixels will be left out.
+    /// Takes regions to write. Those of fewer than `min_area` pixels will be left out.
     pub(crate) fn of(regions: impl RegionSource + 'static, min_area: u64) -> trazar::Result<Self> {
         let rings = regions.rings();
         let is_outer = |kind: &&BorderKind| **kind == BorderKind::Outer;
@@ -266,8 +266,9 @@ impl<'a> Polygonize<'a> {
                 .tolerance(tolerance)
                 .method(args.simplify_method.into())
         });
-        if let Some(Err(error)) = simplify.map(|options| options.validate()) {
-            return Err(Failure::usage(format!("--simplify: {error}")));
+        if let Some(options) = &simplify {
+            let checked = options.validate();
+            checked.map_err(|error| Failure::usage(format!("--simplify: {error}")))?;
         }
         Ok(Self {
             simplify,

@@ -1,19 +1,18 @@
 //! `trazar polygonize --memory`: a raster whose regions are found in bands of rows.
 
 use std::cell::RefCell;
-use std::env;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use trazar::formats::{Output, RasterBands};
+use trazar::formats::RasterBands;
 use trazar::trace::RegionTracer;
 use trazar::{Backend, Engine, Job};
 
 use crate::args::{PolygonizeArgs, RegionFormat, RunArgs};
-use crate::facts::{Facts, count};
+use crate::facts::Facts;
 use crate::failure::Failure;
-use crate::paths::{is_stdout, source};
+use crate::paths::{folder_beside, source};
 use crate::polygonize::{
     About, FoundRegions, Header, Polygonize, Value, Values, for_types_of_values,
 };
@@ -25,7 +24,7 @@ pub(crate) struct PolygonizeBands<'a> {
     job: Polygonize<'a>,
     /// The most memory to use.
     memory: u64,
-    /// The folder where rings are kept until they are written: that of the result, which has room.
+    /// The folder where rings are kept until they are written.
     folder: PathBuf,
 }
 
@@ -43,21 +42,18 @@ pub(crate) struct Bands {
 pub(crate) struct FoundInBands {
     /// `None` for values without regions.
     regions: Option<FoundRegions>,
-    /// The number of rows of a band, and of bands.
+    /// The number of rows, and of those of a band.
+    height: u32,
     rows: u32,
-    bands: u32,
 }
 
 impl<'a> PolygonizeBands<'a> {
     pub(crate) fn new(args: &'a PolygonizeArgs, memory: u64) -> Result<Self, Failure> {
         let job = Polygonize::new(args)?;
-        let output = args.output.as_deref().filter(|path| !is_stdout(path));
-        let target = output.and_then(Output::resolve);
-        let folder = target.and_then(|target| target.parent().map(Path::to_path_buf));
         Ok(Self {
             job,
             memory,
-            folder: folder.unwrap_or_else(env::temp_dir),
+            folder: folder_beside(args.output.as_deref()),
         })
     }
 }
@@ -182,8 +178,8 @@ impl Steps for PolygonizeBands<'_> {
         let regions = Progress::reading(self.run_args().quiet, || self.trace(input))?;
         Ok(FoundInBands {
             regions,
+            height: input.about.height,
             rows: input.rows,
-            bands: input.about.height.div_ceil(input.rows),
         })
     }
 
@@ -225,15 +221,7 @@ impl Steps for PolygonizeBands<'_> {
                 values: json!({}),
             };
         };
-        let Facts { text, mut values } = regions.facts(self.job.args.min_area);
-        let rows = found.rows;
-        values["rows_of_band"] = rows.into();
-        Facts {
-            text: format!(
-                "{text}, in {} of {rows} rows",
-                count(found.bands.into(), "band", "bands")
-            ),
-            values,
-        }
+        let facts = regions.facts(self.job.args.min_area);
+        facts.in_bands(found.height, found.rows)
     }
 }

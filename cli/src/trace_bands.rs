@@ -1,19 +1,18 @@
 //! `trazar trace --memory`: an image traced in bands of rows.
 
 use std::cell::{Cell, RefCell};
-use std::env;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use trazar::formats::{GeoReference, ImageBands, Output};
+use trazar::formats::{GeoReference, ImageBands};
 use trazar::trace::{BandTracer, ContourSource, StoredContours};
 use trazar::{Backend, Engine, Job, TraceAlgorithm};
 
 use crate::args::{ContourFormat, Device, RunArgs, TraceArgs};
-use crate::facts::{Facts, count};
+use crate::facts::Facts;
 use crate::failure::Failure;
 use crate::image::{self, Described};
-use crate::paths::{is_stdout, source};
+use crate::paths::{folder_beside, source};
 use crate::progress::Progress;
 use crate::run_job::Steps;
 use crate::trace::{Trace, found_facts};
@@ -23,7 +22,7 @@ pub(crate) struct TraceBands<'a> {
     trace: Trace<'a>,
     /// The most memory to use.
     memory: u64,
-    /// The folder where points are kept until they are written: that of the result, which has room.
+    /// The folder where points are kept until they are written.
     folder: PathBuf,
 }
 
@@ -48,13 +47,10 @@ impl<'a> TraceBands<'a> {
     pub(crate) fn new(args: &'a TraceArgs, memory: u64) -> Result<Self, Failure> {
         let trace = Trace::new(args)?;
         check(&trace)?;
-        let output = args.output.as_deref().filter(|path| !is_stdout(path));
-        let target = output.and_then(Output::resolve);
-        let folder = target.and_then(|target| target.parent().map(Path::to_path_buf));
         Ok(Self {
             trace,
             memory,
-            folder: folder.unwrap_or_else(env::temp_dir),
+            folder: folder_beside(args.output.as_deref()),
         })
     }
 
@@ -182,17 +178,8 @@ impl Steps for TraceBands<'_> {
     }
 
     fn found_facts(&self, found: &FoundContours) -> Facts {
-        let Facts { text, mut values } = found_facts(found.contours.kinds(), found.points);
-        let rows = found.rows;
-        values["rows_of_band"] = rows.into();
-        let bands = found.contours.height().div_ceil(rows);
-        Facts {
-            text: format!(
-                "{text}, in {} of {rows} rows",
-                count(bands.into(), "band", "bands")
-            ),
-            values,
-        }
+        let facts = found_facts(found.contours.kinds(), found.points);
+        facts.in_bands(found.contours.height(), found.rows)
     }
 }
 

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-/// Measure this machine: each job, on each device, beside a copy of as many bytes
+/// Measure each job on each device of this machine, and a copy of as many bytes
 ///
 /// Inputs are generated, or read from a file. Each job is done on one core, on all cores, and on
-/// the first GPU if there is one, with the input and the result on the host. All results of a job
-/// on an input must be equal. Runs of all jobs take turns, so that what else the machine does meets
-/// all of them.
+/// the first GPU if there is one, with the input and the result on the host. The results of all
+/// devices must be equal. The jobs are run in turns, so that other load on the machine affects all
+/// of them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -19,10 +19,11 @@ Examples:
   trazar bench -o new.json -o new.svg --against old.json
 
 The table:
-  runs    how often it was done
-  median  of all runs
-  spread  from the least to the greatest median of a fifth of the runs
-  copies  the median, in copies by one core of as many bytes as the job reads and returns
+  runs    how often the job was done
+  median  of the times of all runs
+  spread  from the least to the greatest median of the five turns
+  copies  how many times the median is that of a copy, by one core, of as many bytes as the job
+          reads and returns
 
 Against:
   What got slower or faster by more than 3 % and beyond the spreads of both files is listed.
@@ -32,7 +33,7 @@ pub(crate) struct BenchArgs {
     #[arg(value_name = "JOB", default_value = "all")]
     pub(crate) job: BenchJob,
 
-    /// File to do the job on, such as JOB itself reads
+    /// File to do the job on, in a format that the command JOB reads
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 
@@ -46,7 +47,7 @@ pub(crate) struct BenchArgs {
     )]
     pub(crate) size: Vec<u32>,
 
-    /// Where to run [default: all that there are]
+    /// Where to run [default: all devices that are present]
     #[arg(long, value_name = "D,...", value_delimiter = ',')]
     pub(crate) device: Vec<BenchDevice>,
 
@@ -59,7 +60,7 @@ pub(crate) struct BenchArgs {
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Vec<PathBuf>,
 
-    /// Compare with a .json file of an earlier run
+    /// Compare with the .json file of an earlier run
     #[arg(long, value_name = "OLD")]
     pub(crate) against: Option<PathBuf>,
 

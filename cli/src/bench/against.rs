@@ -29,19 +29,17 @@ impl Change {
 }
 
 /// The changes between two runs.
+#[derive(Default)]
 pub(super) struct Changes {
     lines: Vec<String>,
-    slower: usize,
     compared: usize,
+    slower: usize,
+    faster: usize,
 }
 
 impl Changes {
     pub(super) fn between(old: &Results, new: &Results) -> Self {
-        let mut this = Self {
-            lines: Vec::new(),
-            slower: 0,
-            compared: 0,
-        };
+        let mut this = Self::default();
         if old.machine != new.machine {
             this.lines.push(format!(
                 "the earlier run was on another machine: {}",
@@ -55,7 +53,10 @@ impl Changes {
             this.compared += 1;
             let word = match Change::between(old, new) {
                 Change::Noise => continue,
-                Change::Faster => "faster",
+                Change::Faster => {
+                    this.faster += 1;
+                    "faster"
+                }
                 Change::Slower => {
                     this.slower += 1;
                     "slower"
@@ -72,12 +73,7 @@ impl Changes {
                 (factor - 1.0) * 100.0
             ));
         }
-        let changed = this
-            .lines
-            .iter()
-            .filter(|line| !line.starts_with("the"))
-            .count();
-        let same = this.compared - changed;
+        let same = this.compared - this.slower - this.faster;
         this.lines.push(format!(
             "against {}: {} compared, {same} as before within the noise",
             old.date, this.compared

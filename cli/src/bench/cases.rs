@@ -14,9 +14,10 @@ use trazar::{
 };
 
 use super::digest::Found;
-use crate::args::BenchJob;
+use crate::args::{BenchJob, name};
 use crate::failure::Failure;
 use crate::paths::source;
+use crate::printable::printable;
 
 type Work<R> = Box<dyn Fn(&Engine) -> trazar::Result<R> + Send + Sync>;
 
@@ -180,15 +181,17 @@ pub(super) fn generated(job: BenchJob, sides: &[u32]) -> Result<Vec<Case>, Failu
         cases.extend(images.iter().map(|(named, image)| named.trace(image)));
     }
     for &side in sides {
-        let cells = Named::new("touching cells", side, side);
-        let labels = || generate::cells(side, side, 26, SEED).map(Arc::new);
-        if is_wanted(BenchJob::Polygonize) {
-            let classes = Arc::new(generate::classes(side, side, 16, SEED)?);
-            cases.push(Named::new("16 classes", side, side).polygonize(&classes));
-            cases.push(cells.polygonize(&labels()?));
-        }
-        if is_wanted(BenchJob::Measure) {
-            cases.push(cells.measure(&labels()?));
+        if is_wanted(BenchJob::Polygonize) || is_wanted(BenchJob::Measure) {
+            let cells = Named::new("touching cells", side, side);
+            let labels = Arc::new(generate::cells(side, side, 26, SEED)?);
+            if is_wanted(BenchJob::Polygonize) {
+                let classes = Arc::new(generate::classes(side, side, 16, SEED)?);
+                cases.push(Named::new("16 classes", side, side).polygonize(&classes));
+                cases.push(cells.polygonize(&labels));
+            }
+            if is_wanted(BenchJob::Measure) {
+                cases.push(cells.measure(&labels));
+            }
         }
         if is_wanted(BenchJob::Distance) {
             let friction = Arc::new(generate::friction(side, side, SEED)?);
@@ -210,7 +213,9 @@ pub(super) fn generated(job: BenchJob, sides: &[u32]) -> Result<Vec<Case>, Failu
 pub(super) fn of_file(job: BenchJob, path: &Path) -> Result<Vec<Case>, Failure> {
     let about = |error| Failure::about(path, error);
     let file = path.file_name().unwrap_or(path.as_os_str());
+    // It is printed to terminals.
     let file = file.to_string_lossy();
+    let file = printable(&file);
     let case = match job {
         BenchJob::All => return Ok(Vec::new()),
         BenchJob::Label | BenchJob::Trace => {
@@ -238,54 +243,38 @@ pub(super) fn of_file(job: BenchJob, path: &Path) -> Result<Vec<Case>, Failure> 
 
 fn of_raster(job: BenchJob, named: &Named, raster: Raster, path: &Path) -> Result<Case, Failure> {
     let no_data = raster.no_data;
-    let refused = |dtype: &str| {
-        let (what, types) = match job {
-            BenchJob::Polygonize => ("polygonize", "integers or float32"),
-            BenchJob::Measure => ("measure", "integers"),
-            _ => ("distance", "unsigned integers or floats"),
-        };
+    let dtype = raster.values.dtype();
+    let refused = |types: &str| {
         Err(Failure::Failed(format!(
-            "{}: values of {dtype}: `trazar bench {what}` takes {types}",
-            path.display()
+            "{}: values of {dtype}: `trazar bench {}` takes {types}",
+            path.display(),
+            name(&job)
         )))
     };
-    let dtype = raster.values.dtype();
-    macro_rules! unsigned {
-        ($values:expr) => {{
-            let values = Arc::new($values);
-            match job {
-                BenchJob::Polygonize => Ok(named.polygonize(&values)),
-                BenchJob::Measure => Ok(named.measure(&values)),
-                _ => named.distance(&values, no_data),
+    // The case `$of` the values, if they are of one of these types.
+    macro_rules! case {
+        ($($variant:ident)*: $values:ident => $of:expr, else $types:literal) => {
+            match raster.values {
+                $(RasterValues::$variant(values) => {
+                    let $values = Arc::new(values);
+                    $of
+                })*
+                _ => refused($types),
             }
-        }};
+        };
     }
-    macro_rules! signed {
-        ($values:expr) => {{
-            let values = Arc::new($values);
-            match job {
-                BenchJob::Polygonize => Ok(named.polygonize(&values)),
-                BenchJob::Measure => Ok(named.measure(&values)),
-                _ => refused(dtype),
-            }
-        }};
-    }
-    match (job, raster.values) {
-        (_, RasterValues::U8(values)) => unsigned!(values),
-        (_, RasterValues::U16(values)) => unsigned!(values),
-        (_, RasterValues::U32(values)) => unsigned!(values),
-        (_, RasterValues::I16(values)) => signed!(values),
-        (_, RasterValues::I32(values)) => signed!(values),
-        (_, RasterValues::I64(values)) => signed!(values),
-        (BenchJob::Polygonize, RasterValues::F32(values)) => {
-            Ok(named.polygonize(&Arc::new(values)))
-        }
-        (BenchJob::Distance, RasterValues::F32(values)) => {
-            named.distance(&Arc::new(values), no_data)
-        }
-        (BenchJob::Distance, RasterValues::F64(values)) => {
-            named.distance(&Arc::new(values), no_data)
-        }
-        _ => refused(dtype),
+    match job {
+        BenchJob::Polygonize => case!(
+            U8 U16 U32 I16 I32 I64 F32: values => Ok(named.polygonize(&values)),
+            else "integers or float32"
+        ),
+        BenchJob::Measure => case!(
+            U8 U16 U32 I16 I32 I64: values => Ok(named.measure(&values)),
+            else "integers"
+        ),
+        _ => case!(
+            U8 U16 U32 F32 F64: values => named.distance(&values, no_data),
+            else "unsigned integers or floats"
+        ),
     }
 }

@@ -32,7 +32,7 @@ pub(super) struct Devices {
 }
 
 impl Devices {
-    /// Opens those that were asked for, or all that there are.
+    /// Opens the devices that were asked for, or all that are present.
     pub(super) fn open(asked: &[BenchDevice]) -> Result<Self, Failure> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let is_wanted = |device| asked.is_empty() || asked.contains(&device);

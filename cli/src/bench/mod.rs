@@ -18,6 +18,7 @@ use crate::args::{BenchArgs, BenchFormat, BenchJob};
 use crate::failure::Failure;
 use crate::output::{self, Destination};
 use crate::paths::{Named, check_distinct, is_stdout};
+use crate::printable::printable;
 use crate::{stderr, stdout};
 use against::Changes;
 use devices::Devices;
@@ -118,7 +119,7 @@ fn report(changes: Option<&Changes>, args: &BenchArgs) -> Result<(), Failure> {
     };
     if !args.quiet {
         for line in changes.lines() {
-            stderr::say(line);
+            stderr::say(printable(line));
         }
     }
     match changes.slower() {

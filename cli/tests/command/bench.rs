@@ -106,6 +106,16 @@ fn a_job_is_measured_on_a_file() {
         assert_eq!(result["input"], "ring.png 8 × 7");
         assert_eq!(result["found"], found, "{job}");
     }
+    // A file's name cannot act on the terminal.
+    #[cfg(unix)]
+    {
+        let acting = folder.at("a\u{1b}[31m.png");
+        fs::copy(ring, &acting).unwrap();
+        let printed = bench(&["trace", acting.to_str().unwrap()]).succeeded();
+        let printed = String::from_utf8(printed.stdout).unwrap();
+        assert!(printed.contains("a\\u{1b}[31m.png 8 × 7"), "{printed:?}");
+        assert!(!printed.contains('\u{1b}'), "{printed:?}");
+    }
     let net = folder.at("net.txt");
     let net = net.to_str().unwrap();
     run(["generate", "net", "--size", "32", "--pins", "4", "-o", net]).succeeded();

@@ -1,10 +1,11 @@
 //! `trazar polygonize`, and georeferences in `trazar trace`.
 
 use std::fs;
+use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use tiff::encoder::{TiffEncoder, colortype};
+use tiff::encoder::{DirectoryEncoder, TiffEncoder, TiffKind, colortype};
 use tiff::tags::Tag;
 
 use crate::common::{Folder, Run, command, header, run};
@@ -17,13 +18,13 @@ const CLASSES: [u8; 20] = [
     0, 0, 0, 7, 7,
 ];
 
-/// The same in a GeoTIFF: pixels of 10 × 10 from (500, 900) on, EPSG:25832, no-data 0.
-fn geotiff(folder: &Folder, name: &str, scale: &[f64]) -> PathBuf {
-    let path = folder.at(name);
-    let mut pages = TiffEncoder::new(fs::File::create(&path).unwrap()).unwrap();
-    let mut page = pages.new_image::<colortype::Gray8>(5, 4).unwrap();
-    let fields = page.encoder();
-    fields.write_tag(Tag::GdalNodata, "0").unwrap();
+/// Writes a no-data value, and the tags of a raster with the corner (500, 900) in EPSG:25832.
+fn place<W: Write + Seek, K: TiffKind>(
+    fields: &mut DirectoryEncoder<'_, W, K>,
+    no_data: &str,
+    scale: &[f64],
+) {
+    fields.write_tag(Tag::GdalNodata, no_data).unwrap();
     fields.write_tag(Tag::ModelPixelScaleTag, scale).unwrap();
     let tie = [0.0, 0.0, 0.0, 500.0, 900.0, 0.0];
     fields.write_tag(Tag::ModelTiepointTag, &tie[..]).unwrap();
@@ -31,6 +32,14 @@ fn geotiff(folder: &Folder, name: &str, scale: &[f64]) -> PathBuf {
     fields
         .write_tag(Tag::GeoKeyDirectoryTag, &keys[..])
         .unwrap();
+}
+
+/// The same in a GeoTIFF: pixels of 10 × 10 from (500, 900) on, EPSG:25832, no-data 0.
+fn geotiff(folder: &Folder, name: &str, scale: &[f64]) -> PathBuf {
+    let path = folder.at(name);
+    let mut pages = TiffEncoder::new(fs::File::create(&path).unwrap()).unwrap();
+    let mut page = pages.new_image::<colortype::Gray8>(5, 4).unwrap();
+    place(page.encoder(), "0", scale);
     page.write_data(&CLASSES).unwrap();
     drop(pages);
     path
@@ -305,7 +314,7 @@ fn thresholds_and_no_data() {
     assert_eq!(json["foreground"], 1);
 }
 
-/// A staircase of two classes becomes one line, of which both sides have the same points.
+/// The staircase between two classes becomes one line, with the same points on both sides.
 #[test]
 fn simplified() {
     let folder = Folder::new();
@@ -444,17 +453,7 @@ where
     let mut pages = TiffEncoder::new(fs::File::create(&path).unwrap()).unwrap();
     let mut page = pages.new_image::<C>(600, 700).unwrap();
     page.rows_per_strip(5).unwrap();
-    let fields = page.encoder();
-    fields.write_tag(Tag::GdalNodata, "3").unwrap();
-    fields
-        .write_tag(Tag::ModelPixelScaleTag, &[10.0, 10.0, 0.0][..])
-        .unwrap();
-    let tie = [0.0, 0.0, 0.0, 500.0, 900.0, 0.0];
-    fields.write_tag(Tag::ModelTiepointTag, &tie[..]).unwrap();
-    let keys = [1u16, 1, 0, 1, 3072, 0, 1, 25832];
-    fields
-        .write_tag(Tag::GeoKeyDirectoryTag, &keys[..])
-        .unwrap();
+    place(page.encoder(), "3", &[10.0, 10.0, 0.0]);
     page.write_data(&values).unwrap();
     drop(pages);
     path
