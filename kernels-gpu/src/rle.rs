@@ -180,8 +180,8 @@ pub unsafe fn count_changes(masks: Masks<'_>, counts: ViewMut<'_, u32>) {
 
 /// Writes where the runs of each mask end, and the index of each mask's first end.
 ///
-/// Launch: [`Masks::threads`] threads. Reads 1/8 byte per pixel and 4 per stripe, and writes 4 bytes
-/// per change and 8 per mask.
+/// Launch: [`Masks::threads`] threads. Reads 1/8 byte per pixel and 4 bytes per stripe, and writes
+/// 4 bytes per change and 8 per mask.
 ///
 /// # Safety
 ///

@@ -2,10 +2,10 @@
 //!
 //! The raster is cut into tiles of [`TILE`] × [`TILE`] cells. A block loads a tile and a halo of
 //! cells around it into shared memory, lowers the tile's costs until none changes, stores those
-//! that fell, and marks those tiles beside it of which it can lower a cell. If there is just one,
-//! the block may go on with it at once. Costs only ever fall, and only to the sum of a path, so
-//! they end at the least sums, in whatever order tiles are relaxed. All of it is one cooperative
-//! launch: nothing returns to the host in between.
+//! that fell, and marks the tiles beside it whose cells it can lower. If there is just one, the
+//! block may go on with it at once. Costs only ever fall, and only to the sum of a path, so they
+//! end at the least sums, in whatever order tiles are relaxed. All of it is one cooperative launch:
+//! nothing returns to the host in between.
 //!
 //! | kernel | does |
 //! |---|---|

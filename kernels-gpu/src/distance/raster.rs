@@ -2,9 +2,11 @@
 //!
 //! | kernel | launch | moves |
 //! |---|---|---|
-//! | `place_TYPE_as_PRECISION` | a thread per place | friction once in, once out |
-//! | `find_barriers_PRECISION` | a thread per start | one number each |
-//! | `finish_PRECISION` | a thread per cell | costs once in, once out; around cells that nothing reaches, friction and costs |
+//! | `place_TYPE_as_PRECISION` | one thread per place | friction once in, once out |
+//! | `find_barriers_PRECISION` | one thread per start | one number each |
+//! | `finish_PRECISION` | one thread per cell | costs once in, once out |
+//!
+//! `finish_PRECISION` also reads the friction and the costs around cells that nothing reaches.
 
 use cuda_std::prelude::*;
 

@@ -23,7 +23,7 @@ const SIDE_THREADS: u32 = BLOCK / 4;
 ///     lower its costs until none changes; store those that fell
 ///     if it can lower cells of just one tile beside it, and no tile of the block is marked:
 ///         go on with that one
-///     else mark the tiles beside it of which it can lower a cell
+///     else mark the tiles beside it whose cells it can lower
 /// ```
 ///
 /// So a block may relax a tile of another block's, even while that block relaxes it, from costs

@@ -8,8 +8,8 @@
 //! | [`intensities`] | sums of another image's values, over the same runs |
 //!
 //! No sum is added up by atomic operations: a warp takes a **piece**, up to [`pieces::PIECE`] runs
-//! of one label in raster order, and its lanes' sums are added in a fixed order. The host adds up
-//! the pieces of a label, of which most have one.
+//! of one label in raster order, and its lanes' sums are added in a fixed order. Most labels have
+//! one piece; the host adds up the pieces of the others.
 
 pub mod intensities;
 pub mod pieces;

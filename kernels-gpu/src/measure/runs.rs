@@ -40,7 +40,8 @@ pub unsafe fn count_value_runs(planes: EqualityPlanes<'_>, counts: ViewMut<'_, u
 
 /// Lists the runs.
 ///
-/// Launch: one thread per word. Reads 3/8 byte per pixel and 4 per word, and writes 8 bytes per run.
+/// Launch: one thread per word. Reads 3/8 byte per pixel and 4 bytes per word, and writes 8 bytes
+/// per run.
 ///
 /// # Safety
 ///

@@ -38,7 +38,8 @@ pub const SECOND_WORDS: u32 = 10;
 /// Words of sums up to third order in each coordinate.
 pub const POWER_WORDS: u32 = 32;
 /// Words of pairs: runs, pixels with an equal one below, below to the right, below to the left,
-/// squares, and squares of which only a diagonal is equal.
+/// squares of 2 × 2 equal pixels, and squares in which only the two pixels of a diagonal have the
+/// label.
 pub const PAIR_WORDS: u32 = 6;
 /// Words of border pixels.
 pub const OUTLINE_WORDS: u32 = 3;

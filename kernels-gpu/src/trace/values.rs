@@ -1,8 +1,8 @@
 //! The contours of values: borders grouped by value, in ascending order of values.
 //!
-//! Each border has the value of the pixel at which it starts. Borders are sorted by it and the
-//! values are numbered; then the borders of value number `i` are arranged as those of image `i` of a
-//! batch ([`Stack`](super::borders::Stack)).
+//! Each border has the value of the pixel at which it starts. Borders are sorted by value, and the
+//! values are numbered. Then the borders of value number `i` are arranged as those of image `i` of
+//! a batch ([`Stack`](super::borders::Stack)).
 
 use cuda_std::grid::GridBarrier;
 use cuda_std::prelude::*;

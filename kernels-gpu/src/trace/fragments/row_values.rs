@@ -2,9 +2,9 @@
 //!
 //! Before the first pixel of an outer border, other pixels of its value may lie in its row. The
 //! last of them is the end of a run, and the border that passes the E side there is the previous
-//! one. A binary image has the run's end in its words; here, a warp goes through the row's runs from
-//! left to right, 32 at a time, and keeps the beginning of the last run of each value in a hash
-//! table.
+//! one. In a binary image, the run's end is read from its words. Here, a warp goes through the
+//! row's runs from left to right, 32 at a time, and keeps the beginning of the last run of each
+//! value in a hash table.
 //!
 //! A place of the table holds a column, and the value there is the place's key. So the table needs
 //! 4 bytes per place whatever the type of the values is.
@@ -24,7 +24,7 @@ use crate::trace::options::Approximation;
 
 /// Threads per block.
 pub const BLOCK: u32 = 128;
-/// Warps per block, each of which takes a row.
+/// Warps per block. Each takes a row.
 pub const WARPS: u32 = BLOCK / WARP_SIZE;
 /// Elements of a warp's queue: those of the last runs that wait, and one more per lane.
 const QUEUE: u32 = 2 * WARP_SIZE;
@@ -387,7 +387,8 @@ fn link_runs<T: ValueBits>(
 /// Defines the kernel for a type of values.
 macro_rules! link_kernel {
     ($name:ident, $t:ty, $what:literal) => {
-        #[doc = concat!("Finds the previous border of each outer border, for values of ", $what, ".")]
+        #[doc = concat!("Finds the previous border of each outer border, for values of ")]
+        #[doc = concat!($what, ".")]
         ///
         /// Launch: any number of blocks, whose warps take rows. Reads the planes of the rows in
         /// which borders begin, twice, the value of each run there, and some 100 bytes per outer

@@ -134,8 +134,8 @@ impl Source for TracedRegions<'_> {
     }
 }
 
-/// An image of values, as far as its equalities tell where borders run: over centers all of it,
-/// along edges all but what happens where pixels touch at a corner.
+/// An image of values without its regions: enough to follow borders over centers. Along edges,
+/// regions decide where pixels touch at a corner ([`TracedRegions`]).
 #[repr(C)]
 #[derive(Clone, Copy, cuda_std::KernelParam)]
 pub struct TracedValues<'a> {
@@ -170,7 +170,7 @@ impl Source for TracedValues<'_> {
         self.planes.around(word_x, y)
     }
 
-    /// Over centers, nobody asks.
+    /// Over centers, saddles need no decision.
     #[inline(always)]
     fn joined(&self, _: u32, _: u32, _: u32, _: u32) -> bool {
         false

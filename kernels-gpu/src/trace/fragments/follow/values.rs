@@ -1,5 +1,5 @@
-//! [`follow_tiles`](fn@super::follow_tiles) for images of values: along edges for their regions, over
-//! centers for the borders of each value.
+//! [`follow_tiles`](fn@super::follow_tiles) for images of values: along edges for their regions,
+//! over centers for the borders of each value.
 
 use cuda_std::prelude::*;
 
