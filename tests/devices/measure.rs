@@ -112,7 +112,7 @@ fn options(which: usize, with_intensities: bool) -> MeasureOptions {
 
 pub(crate) fn measures_of_random_labels<D: Device>(device: &D) {
     // So small that the emulator does not take a kernel for one that never ends.
-    let image = (1..64u32, 1..13u32, select(&PATTERNS[..]), any::<u64>());
+    let image = (1..100u32, 1..9u32, select(&PATTERNS[..]), any::<u64>());
     let orders = any::<u64>().prop_map(|order| device.small(order));
     let run = (orders, 0..6u32, 0..PROPERTIES.len() + 1, any::<bool>());
     check::<D, _>(
