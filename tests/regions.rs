@@ -235,8 +235,8 @@ fn unit_edges(points: &[IVec2]) -> Vec<(IVec2, IVec2)> {
     edges
 }
 
-/// The regions found in bands of `rows` rows, whose parts are joined from the bottom up. Pixels that
-/// do not count are masked. `None` if no pixel counts.
+/// The regions found in bands of `rows` rows. Their parts are joined from the bottom up. Pixels
+/// that do not count are masked. `None` if no pixel counts.
 fn in_bands<T: PixelValue>(
     image: &ValueImage<'_, T>,
     options: &RegionOptions,

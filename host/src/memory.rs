@@ -198,8 +198,8 @@ pub(crate) fn par_filled_vec<T: Copy + Send + Sync>(
     par_rows(ROW, len, what, |_| std::iter::repeat(value))
 }
 
-/// An array of `len` values in rows of `width`, the last of which may be shorter. `row` has the
-/// values of each, and may have more of them; it is called on all threads.
+/// An array of `len` values in rows of `width` values; the last row may be shorter. `row` gives the
+/// values of a row, or more than it has room for. It is called on all threads.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`], instead of an abort.

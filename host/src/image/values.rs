@@ -12,7 +12,7 @@ pub trait PixelValue: Sample + Send + Sync + std::fmt::Debug + Key {}
 
 /// What the library needs to know of a [`PixelValue`]; outside, the trait cannot be implemented.
 mod sealed {
-    /// An integer for each value, in the order of the values; and how the type is named in bytes.
+    /// An integer for each value, in the order of the values; and a number for the type.
     pub trait Key: crate::image::gpu::DeviceValue + crate::bytes::Number {
         /// The type's number in byte formats.
         const TYPE: u8;

@@ -1,14 +1,14 @@
 //! Measures of labels in a GPU's memory: kernels sum up the runs of each label; what follows from
 //! the sums is computed by the processor, by the code for its own sums.
 
+use cuda_std::ViewMut;
 use cuda_std::warp::WARP_SIZE;
-use cuda_std::{View, ViewMut};
 use trazar_kernels::measure::pieces::{SortedRuns, pieces};
 use trazar_kernels::measure::runs::{RunsBuffers, count_value_runs, list_value_runs};
 use trazar_kernels::measure::{intensities, sums};
 use trazar_kernels::trace::borders::count;
 use trazar_kernels::trace::fragments::row_values::RowsOfValues;
-use trazar_kernels::trace::values::{ValueOrderBuffers, ValueOrderSizes, group_borders};
+use trazar_kernels::trace::values::group_borders;
 
 use super::intensities::{AnyIntensities, Intensity, Kind, with_intensities};
 use super::labels::{Label, with_labels};
@@ -20,6 +20,7 @@ use crate::gpu::{Gpu, GpuBuffer, OnGpu, Scanner, read_first};
 use crate::image::gpu::{AnyValues, DeviceValues, Equality};
 use crate::image::{PixelValue, ValueImage};
 use crate::memory::reserve;
+use crate::trace::gpu::Groups;
 
 /// Named in out-of-memory errors.
 const SUMS: &str = "the sums of labels";
@@ -139,7 +140,7 @@ impl<G: Gpu> DeviceMeasurer<G> {
         };
         let wanted = wanted(needs);
         let words = sums::words(wanted) as usize;
-        let count = pieces(sorted.labels, sorted.len);
+        let count = pieces(sorted.groups.values, sorted.len);
         let blocks = |warps_per_block: u32| count.div_ceil(warps_per_block);
         let on = &gpu.launcher();
         let mut records = gpu.alloc(count as usize * words)?;
@@ -222,11 +223,10 @@ const fn wanted(needs: Needs) -> u32 {
 struct Sorted<G: Gpu> {
     /// The number of runs.
     len: u32,
-    /// The number of labels.
-    labels: u32,
     width: u32,
     runs: RunsBuffers<OnGpu<G>>,
-    order: ValueOrderBuffers<OnGpu<G>>,
+    /// The runs by label.
+    groups: Groups<G>,
 }
 
 impl<G: Gpu> Sorted<G> {
@@ -248,16 +248,8 @@ impl<G: Gpu> Sorted<G> {
         if len == 0 {
             return Ok(None);
         }
-        let memory = OnGpu(gpu.clone());
-        let mut runs = RunsBuffers::alloc(&memory, &len)?;
-        let [largest, largest_high] = L::LARGEST;
+        let mut runs = RunsBuffers::alloc(&OnGpu(gpu.clone()), &len)?;
         let blocks = gpu.resident_blocks(&group_borders::SPEC, 0)?;
-        let sizes = ValueOrderSizes {
-            borders: len,
-            is_wide: largest_high != 0,
-            blocks,
-        };
-        let mut order = ValueOrderBuffers::alloc(&memory, &sizes)?;
         let mut counts = [0; count::COUNT as usize];
         counts[count::BORDERS as usize] = len;
         let mut counters = gpu.upload(&counts)?;
@@ -266,42 +258,38 @@ impl<G: Gpu> Sorted<G> {
             values: values.view(),
             pitch: labels.pitch(),
         };
+        let width = labels.width();
         // SAFETY: there is room for all runs, which start at pixels of the image; it has been
         // acquired.
-        unsafe {
+        let groups = unsafe {
             list_value_runs::launch_threads(on, words, planes, before.view(), runs.views())?;
-            let keys = [order.low.view_mut(), order.high.view_mut()];
-            L::write_keys(on, rows, labels.width(), runs.starts.view(), keys)?;
-            group_borders::launch(
-                on,
+            Groups::of(
+                gpu,
+                (rows, width),
+                runs.starts.view(),
+                &mut counters,
                 blocks,
-                counters.view_mut(),
-                order.views(),
-                largest,
-                largest_high,
-            )?;
-        }
+            )?
+        };
         values.finish()?;
-        counters.read(&mut counts)?;
         Ok(Some(Self {
             len,
-            labels: counts[count::KEPT as usize],
-            width: labels.width(),
+            width,
             runs,
-            order,
+            groups,
         }))
     }
 
     /// For kernels to read.
     fn view(&mut self) -> SortedRuns<'_> {
-        let order: View<'_, u32> = self.order.pairs.values.view();
+        let order = &self.groups.order;
         SortedRuns {
             runs: self.runs.views(),
-            order,
-            begins: self.order.begins.view(),
-            low: self.order.low.view(),
-            high: self.order.high.view(),
-            labels: self.labels,
+            order: order.pairs.values.view(),
+            begins: order.begins.view(),
+            low: order.low.view(),
+            high: order.high.view(),
+            labels: self.groups.values,
             width: self.width,
         }
     }
@@ -309,7 +297,7 @@ impl<G: Gpu> Sorted<G> {
     /// Adds the runs of all labels but the first ones, which are background.
     fn add_spans(&self, background: u32, spans: &mut Vec<Span>) -> Result<()> {
         let (starts, ends) = (self.runs.starts.to_vec()?, self.runs.ends.to_vec()?);
-        let groups = self.order.groups.to_vec()?;
+        let groups = self.groups.order.groups.to_vec()?;
         reserve(spans, starts.len(), "the runs of labels")?;
         for ((start, end), group) in starts.into_iter().zip(ends).zip(groups) {
             if let Some(slot) = group.checked_sub(background) {
@@ -429,7 +417,7 @@ fn base_of<L: Label>(record: &mut Record<'_>) -> Base {
     let [last_row, min_column] = record.pair();
     let end = record.word();
     Base {
-        label: L::of_bits(record.word() ^ L::SIGN),
+        label: L::of_key(record.word()).number(),
         area,
         row,
         column,

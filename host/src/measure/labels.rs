@@ -17,9 +17,6 @@ mod sealed {
 
         /// The value.
         fn number(self) -> i64;
-
-        /// The value whose bits are the lowest of these.
-        fn of_bits(bits: u64) -> i64;
     }
 }
 
@@ -31,10 +28,6 @@ macro_rules! labels {
             #[inline(always)]
             fn number(self) -> i64 {
                 self.into()
-            }
-
-            fn of_bits(bits: u64) -> i64 {
-                (bits as Self).into()
             }
         }
         impl Label for $type {}

@@ -1,7 +1,5 @@
 //! [`MeasurePart`] as bytes, to be sent to other processes.
 
-use std::ops::Range;
-
 use super::intensities::Kind;
 use super::part::MeasurePart;
 use super::properties::Property;
@@ -10,7 +8,6 @@ use super::sums::{Base, Brightness, Outline, Pairs, Powers, Second, Span};
 use super::{MeasureOptions, Properties};
 use crate::bytes::{Number, Reader, Writer};
 use crate::error::Result;
-use crate::image::MAX_SIDE;
 use crate::memory::{push, with_room, zeroed_vec};
 
 /// Name of the bytes' content, in errors.
@@ -143,13 +140,7 @@ impl MeasurePart {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let mut from = Reader::new(bytes, LETTERS, VERSION, PART)?;
         let from = &mut from;
-        let width: u32 = from.get()?;
-        let rows: Range<u32> = from.get()?..from.get()?;
-        let right = (1..=MAX_SIDE).contains(&width) && rows.start < rows.end;
-        from.check(
-            right && rows.end <= MAX_SIDE,
-            "they are of no rows of an image",
-        )?;
+        let (width, rows) = from.width_and_rows()?;
         let mut properties: Vec<Property> = Vec::new();
         for number in from.list::<u8>()? {
             match Property::ALL.get(usize::from(number)) {

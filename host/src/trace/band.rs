@@ -1,5 +1,6 @@
 //! [`Band`]: rows of a larger image.
 
+use super::cpu::walk::Rim;
 use crate::error::{Error, OptionProblem, Result};
 use crate::image::{BinaryImage, MAX_SIDE, WORD_BITS};
 
@@ -95,21 +96,9 @@ impl<'a> Band<'a> {
 
     /// Refuses rows that do not fit the band, and bands that no image can have.
     pub(in super::super) fn check(&self) -> Result<()> {
-        let height = u64::from(self.first_row) + u64::from(self.height());
-        if height + u64::from(self.below.is_some()) > u64::from(MAX_SIDE) {
-            return Err(Error::ImageTooLarge {
-                width: self.width().into(),
-                height,
-                limit: "a side is at most 2147483646 pixels",
-            });
-        }
-        if self.above.is_some() != (self.first_row > 0) {
-            return Err(Error::option(
-                "above",
-                OptionProblem::Conflict,
-                "a band has a row above it unless it begins with row 0",
-            ));
-        }
+        let size = [self.width(), self.height()];
+        let rims = [self.above.is_some(), self.below.is_some()];
+        check_place(self.first_row, size, rims)?;
         let past = self.width() as usize % WORD_BITS;
         for (option, row) in [("above", self.above), ("below", self.below)] {
             let Some(row) = row else { continue };
@@ -152,4 +141,38 @@ impl<'a> Band<'a> {
             self.below
         }
     }
+
+    /// The rows at a rim, the upper one first; `None` for the image's frame.
+    pub(in crate::trace) fn rim_rows(&self, rim: Rim) -> Option<[&'a [u64]; 2]> {
+        let last = self.height() - 1;
+        match rim {
+            Rim::Above => self.row_above(0).map(|row| [row, self.row(0)]),
+            Rim::Below => self.row_below(last).map(|row| [self.row(last), row]),
+        }
+    }
+}
+
+/// Refuses bands of this width and height that no image can have, if they begin with row
+/// `first_row` of it. `rims` tells whether there is a row above the band, and one below.
+pub(super) fn check_place(
+    first_row: u32,
+    [width, height]: [u32; 2],
+    [above, below]: [bool; 2],
+) -> Result<()> {
+    let end = u64::from(first_row) + u64::from(height);
+    if end + u64::from(below) > u64::from(MAX_SIDE) {
+        return Err(Error::ImageTooLarge {
+            width: width.into(),
+            height: end,
+            limit: "a side is at most 2147483646 pixels",
+        });
+    }
+    if above != (first_row > 0) {
+        return Err(Error::option(
+            "above",
+            OptionProblem::Conflict,
+            "a band has a row above it unless it begins with row 0",
+        ));
+    }
+    Ok(())
 }

@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
+use super::band::check_place;
 use super::cpu::walk::Rim;
-use crate::error::{Error, OptionProblem, Result};
+use crate::error::{Error, Result};
 use crate::image::compare::ValueRow;
-use crate::image::{MAX_SIDE, PixelValue, ValueImage};
+use crate::image::{PixelValue, ValueImage};
 
 /// Consecutive rows of a larger image of values, with the row above them and the row below them.
 ///
@@ -77,21 +78,8 @@ impl<'a, 'p, T: PixelValue> ValueBand<'a, 'p, T> {
 
     /// Refuses rows that do not fit the band, and bands that no image can have.
     pub(super) fn check(&self) -> Result<()> {
-        let height = u64::from(self.first_row) + u64::from(self.height());
-        if height + u64::from(self.below.is_some()) > u64::from(MAX_SIDE) {
-            return Err(Error::ImageTooLarge {
-                width: self.width().into(),
-                height,
-                limit: "a side is at most 2147483646 pixels",
-            });
-        }
-        if self.above.is_some() != (self.first_row > 0) {
-            return Err(Error::option(
-                "above",
-                OptionProblem::Conflict,
-                "a band has a row above it unless it begins with row 0",
-            ));
-        }
+        let size = [self.width(), self.height()];
+        check_place(self.first_row, size, self.rims())?;
         for row in [self.above, self.below].into_iter().flatten() {
             if row.width() != self.width() {
                 return Err(Error::LengthMismatch {
@@ -113,38 +101,38 @@ impl<'a, 'p, T: PixelValue> ValueBand<'a, 'p, T> {
         [self.above.is_some(), self.below.is_some()]
     }
 
+    /// The image that has the row above the band, and that row of it.
+    fn row_above(&self) -> Option<(&'a ValueImage<'p, T>, u32)> {
+        self.above.map(|image| (image, image.height() - 1))
+    }
+
+    /// The same for the row below.
+    fn row_below(&self) -> Option<(&'a ValueImage<'p, T>, u32)> {
+        self.below.map(|image| (image, 0))
+    }
+
     /// Reads row `y` of the band; -1 is the row above it, and its height the row below. No pixel
     /// counts in a row that is not there.
     pub(super) fn read(&self, y: i64, row: &mut ValueRow<'p, T>) -> Result<()> {
         let height = self.height();
-        let (image, y) = match u32::try_from(y) {
-            Err(_) => match self.above {
-                Some(above) => (above, above.height() - 1),
-                None => (self.image, height),
-            },
-            Ok(y) if y >= height => (
-                self.below.unwrap_or(self.image),
-                match self.below {
-                    Some(_) => 0,
-                    None => height,
-                },
-            ),
-            Ok(y) => (self.image, y),
+        let there = match u32::try_from(y) {
+            Err(_) => self.row_above(),
+            Ok(y) if y < height => Some((self.image, y)),
+            Ok(_) => self.row_below(),
         };
+        // No pixel counts in the row past an image.
+        let (image, y) = there.unwrap_or((self.image, height));
         row.read(image, y)
     }
 
     /// The hash of the two rows at a rim, or `None` if it is the image's frame: of the pixels that
     /// count, and their values.
     pub(super) fn rim_hash(&self, rim: Rim) -> Option<u64> {
-        let own = (self.image, self.height() - 1);
         let rows = match rim {
-            Rim::Above => self
-                .above
-                .map(|above| [(above, above.height() - 1), (self.image, 0)]),
-            Rim::Below => self.below.map(|below| [own, (below, 0)]),
+            Rim::Above => [self.row_above()?, (self.image, 0)],
+            Rim::Below => [(self.image, self.height() - 1), self.row_below()?],
         };
-        let pixels = rows?.into_iter().flat_map(|(image, y)| {
+        let pixels = rows.into_iter().flat_map(|(image, y)| {
             let keys = (0..image.width()).map(move |x| image.get(x, y).map(|value| value.key()));
             keys.flat_map(|key| [u64::from(key.is_some()), key.unwrap_or(0)])
         });

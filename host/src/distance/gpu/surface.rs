@@ -9,10 +9,10 @@ use trazar_kernels::distance::{
 
 use super::search::DeviceReal;
 use crate::distance::{CostSurface, Friction};
-use crate::error::{Error, OptionProblem, Result};
+use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer, GpuLauncher};
-use crate::image::{check_count, check_size};
-use crate::memory::with_room;
+use crate::image::check_size;
+use crate::image::gpu::{check_pitch, upload_samples};
 
 /// Friction in a GPU's memory: a [`CostSurface`] there.
 ///
@@ -44,24 +44,14 @@ impl<G: Gpu, T: Friction> DeviceSurface<G, T> {
     /// Copies a surface to the memory of `gpu`, and waits for the copy.
     ///
     /// # Errors
-    /// [`Error::EmptyImage`], [`Error::ImageTooLarge`], [`Error::OutOfMemory`], `Error::Cuda`,
-    /// [`Error::Emulator`].
+    /// [`Error::EmptyImage`](crate::Error::EmptyImage),
+    /// [`Error::ImageTooLarge`](crate::Error::ImageTooLarge),
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), `Error::Cuda`,
+    /// [`Error::Emulator`](crate::Error::Emulator).
     pub fn upload(gpu: &G, surface: &CostSurface<'_, T>) -> Result<Self> {
         let (width, height) = (surface.width(), surface.height());
         check_size(width as u64, height as u64)?;
-        let samples = surface.samples();
-        let (friction, pitch);
-        if let Some((dense, row_stride)) = samples.adjacent_rows()
-            && let Ok(stride) = u32::try_from(row_stride)
-        {
-            (friction, pitch) = (gpu.upload(dense)?, stride);
-        } else {
-            let mut copy = with_room(width * height, "the friction")?;
-            for y in 0..height {
-                copy.extend((0..width).map(|x| samples.get(x, y)));
-            }
-            (friction, pitch) = (gpu.upload(&copy)?, width as u32);
-        }
+        let (friction, pitch) = upload_samples(gpu, surface.samples(), "the friction")?;
         Ok(Self {
             width: width as u32,
             height: height as u32,
@@ -74,20 +64,13 @@ impl<G: Gpu, T: Friction> DeviceSurface<G, T> {
     /// Adopts friction in the GPU's memory, in rows of `pitch` elements.
     ///
     /// # Errors
-    /// [`Error::EmptyImage`], [`Error::ImageTooLarge`]; [`Error::InvalidOption`] for a pitch below
-    /// the width; [`Error::SizeMismatch`] for fewer than `pitch × (height - 1) + width` numbers.
+    /// [`Error::EmptyImage`](crate::Error::EmptyImage),
+    /// [`Error::ImageTooLarge`](crate::Error::ImageTooLarge);
+    /// [`Error::InvalidOption`](crate::Error::InvalidOption) for a pitch below the width;
+    /// [`Error::SizeMismatch`](crate::Error::SizeMismatch) for fewer than
+    /// `pitch × (height - 1) + width` numbers.
     pub fn new(width: u32, height: u32, pitch: u32, friction: G::Buffer<T>) -> Result<Self> {
-        check_size(width.into(), height.into())?;
-        if pitch < width {
-            return Err(Error::option(
-                "pitch",
-                OptionProblem::OutOfRange,
-                format!("rows of {width} numbers can't start {pitch} numbers apart"),
-            ));
-        }
-        let needed = u64::from(pitch) * u64::from(height - 1) + u64::from(width);
-        let given = friction.len().min(needed as usize);
-        check_count(width, height, needed, given, "numbers")?;
+        let pitch = check_pitch(width, height, pitch as usize, friction.len(), "numbers")?;
         Ok(Self {
             width,
             height,

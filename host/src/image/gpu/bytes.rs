@@ -1,6 +1,7 @@
 //! Images of one byte per pixel in a GPU's memory.
 
-use crate::error::{Error, OptionProblem, Result};
+use super::check_pitch;
+use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::image::{check_count, check_size};
 
@@ -44,8 +45,10 @@ impl<'a, G: Gpu> DeviceBytes<'a, G> {
     /// An image whose rows have no padding.
     ///
     /// # Errors
-    /// [`Error::EmptyImage`], [`Error::ImageTooLarge`]; [`Error::SizeMismatch`] unless there are
-    /// `width × height` values.
+    /// [`Error::EmptyImage`](crate::Error::EmptyImage),
+    /// [`Error::ImageTooLarge`](crate::Error::ImageTooLarge);
+    /// [`Error::SizeMismatch`](crate::Error::SizeMismatch) unless there are `width × height`
+    /// values.
     pub fn new(width: u32, height: u32, values: &'a G::Buffer<u8>, threshold: u8) -> Result<Self> {
         check_size(width.into(), height.into())?;
         let needed = u64::from(width) * u64::from(height);
@@ -62,8 +65,11 @@ impl<'a, G: Gpu> DeviceBytes<'a, G> {
     /// An image whose rows start `pitch` bytes apart.
     ///
     /// # Errors
-    /// [`Error::EmptyImage`], [`Error::ImageTooLarge`]; [`Error::InvalidOption`] for a pitch below
-    /// the width; [`Error::SizeMismatch`] for fewer than `pitch × (height - 1) + width` bytes.
+    /// [`Error::EmptyImage`](crate::Error::EmptyImage),
+    /// [`Error::ImageTooLarge`](crate::Error::ImageTooLarge);
+    /// [`Error::InvalidOption`](crate::Error::InvalidOption) for a pitch below the width;
+    /// [`Error::SizeMismatch`](crate::Error::SizeMismatch) for fewer than
+    /// `pitch × (height - 1) + width` bytes.
     pub fn with_pitch(
         width: u32,
         height: u32,
@@ -71,7 +77,7 @@ impl<'a, G: Gpu> DeviceBytes<'a, G> {
         values: &'a G::Buffer<u8>,
         threshold: u8,
     ) -> Result<Self> {
-        let pitch = check_pitch(width, height, pitch, values.len())?;
+        let pitch = check_pitch(width, height, pitch, values.len(), "bytes")?;
         Ok(Self {
             width,
             height,
@@ -105,37 +111,4 @@ impl<'a, G: Gpu> DeviceBytes<'a, G> {
     pub fn threshold(&self) -> u8 {
         self.threshold
     }
-}
-
-/// `pitch` in 32 bits, if `len` bytes hold an image with that distance between rows.
-///
-/// # Errors
-/// Those of [`DeviceBytes::with_pitch`].
-pub(super) fn check_pitch(width: u32, height: u32, pitch: usize, len: usize) -> Result<u32> {
-    check_size(width.into(), height.into())?;
-    let pitch = match u32::try_from(pitch) {
-        Ok(pitch) if pitch >= width => pitch,
-        _ => {
-            return Err(Error::option(
-                "pitch",
-                OptionProblem::OutOfRange,
-                format!(
-                    "rows {pitch} bytes apart: an image {width} pixels wide takes from {width} to \
-                     {} bytes",
-                    u32::MAX
-                ),
-            ));
-        }
-    };
-    let needed = u64::from(pitch) * u64::from(height - 1) + u64::from(width);
-    if (len as u64) < needed {
-        return Err(Error::SizeMismatch {
-            width,
-            height,
-            needed,
-            given: len as u64,
-            unit: "bytes",
-        });
-    }
-    Ok(pitch)
 }

@@ -3,10 +3,12 @@
 mod batch;
 mod bytes;
 mod pack;
+mod rows;
 mod values;
 
 pub use batch::DeviceImageBatch;
 pub use bytes::DeviceBytes;
+pub(crate) use rows::{check_pitch, upload_samples};
 pub use values::DeviceValues;
 pub(crate) use values::{AnyValues, DeviceValue, Equality, FoundInRows, with_values};
 

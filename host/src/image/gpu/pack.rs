@@ -5,7 +5,8 @@ use trazar_kernels::image::pack::{self, pack_bytes, pack_images};
 use trazar_kernels::image::{ByteImage, row_words};
 
 use super::batch::rows;
-use super::bytes::{DeviceBytes, check_pitch};
+use super::bytes::DeviceBytes;
+use super::check_pitch;
 use super::{DeviceImage, DeviceImageBatch};
 use crate::error::{Error, Result};
 use crate::gpu::{Gpu, GpuBuffer};
@@ -46,7 +47,7 @@ impl<G: Gpu> DeviceImage<G> {
         pitch: usize,
         threshold: u8,
     ) -> Result<Self> {
-        let pitch = check_pitch(width, height, pitch, bytes.len())?;
+        let pitch = check_pitch(width, height, pitch, bytes.len(), "bytes")?;
         check_pixels(width, height)?;
         let mut words = gpu.alloc::<u64>(row_words(width) as usize * height as usize)?;
         let threads = pack::threads(width, height);
@@ -93,7 +94,7 @@ impl<G: Gpu> DeviceImageBatch<G> {
         check_size(width.into(), height.into())?;
         let rows = rows(width, height, images)?;
         let image_rows = rows - images;
-        let pitch = check_pitch(width, image_rows, pitch, bytes.len())?;
+        let pitch = check_pitch(width, image_rows, pitch, bytes.len(), "bytes")?;
         check_pixels(width, image_rows)?;
         let mut words = gpu.alloc::<u64>(row_words(width) as usize * rows as usize)?;
         let all = ByteImage {

@@ -24,11 +24,11 @@ use trazar_kernels::trace::values::{
     value_keys_of_f32, value_keys_of_u8, value_keys_of_u16, value_keys_of_u32, value_keys_of_u64,
 };
 
-use super::DeviceImage;
-use crate::error::{Error, OptionProblem, Result, Unavailable};
+use super::{DeviceImage, check_pitch, upload_samples};
+use crate::error::{Error, Result, Unavailable};
 use crate::gpu::{Gpu, GpuBuffer, GpuLauncher};
-use crate::image::{PixelValue, ValueImage, check_count, check_mask, check_size};
-use crate::memory::{collect, with_room};
+use crate::image::{PixelValue, ValueImage, check_mask};
+use crate::memory::collect;
 
 /// An image of values in a GPU's memory, and which of its pixels count: a [`ValueImage`] there.
 ///
@@ -63,18 +63,7 @@ impl<G: Gpu, T: PixelValue> DeviceValues<G, T> {
     /// [`Error::OutOfMemory`], `Error::Cuda`, [`Error::Emulator`].
     pub fn upload(gpu: &G, image: &ValueImage<'_, T>) -> Result<Self> {
         let (width, height) = (image.width(), image.height());
-        let (values, pitch);
-        if let Some((dense, row_stride)) = image.samples().adjacent_rows()
-            && let Ok(stride) = u32::try_from(row_stride)
-        {
-            (values, pitch) = (gpu.upload(dense)?, stride);
-        } else {
-            let mut copy = with_room(width as usize * height as usize, "the image's values")?;
-            for y in 0..height {
-                copy.extend((0..width).map(|x| image.value(x, y)));
-            }
-            (values, pitch) = (gpu.upload(&copy)?, width);
-        }
+        let (values, pitch) = upload_samples(gpu, image.samples(), "the image's values")?;
         let mask = image.mask_image();
         Ok(Self {
             width,
@@ -103,17 +92,7 @@ impl<G: Gpu, T: PixelValue> DeviceValues<G, T> {
         values: G::Buffer<T>,
         background: &[T],
     ) -> Result<Self> {
-        check_size(width.into(), height.into())?;
-        if pitch < width {
-            return Err(Error::option(
-                "pitch",
-                OptionProblem::OutOfRange,
-                format!("rows of {width} values can't start {pitch} values apart"),
-            ));
-        }
-        let needed = u64::from(pitch) * u64::from(height - 1) + u64::from(width);
-        let given = values.len();
-        check_count(width, height, needed, given.min(needed as usize), "values")?;
+        let pitch = check_pitch(width, height, pitch as usize, values.len(), "values")?;
         Ok(Self {
             width,
             height,
@@ -280,8 +259,8 @@ pub trait DeviceValue: cuda_std::Pod {
         found: FoundInRows<'_>,
     ) -> Result<()>;
 
-    /// Launches the kernel that writes a number in the order of values for each of `starts`, pixels
-    /// of an image of this width.
+    /// Launches the kernel that writes a number in the order of values for each pixel in `starts`.
+    /// The image has this width.
     ///
     /// # Safety
     /// That of the kernel.
@@ -293,9 +272,9 @@ pub trait DeviceValue: cuda_std::Pod {
         keys: [ViewMut<'_, u32>; 2],
     ) -> Result<()>;
 
-    /// The largest low and high halves of such numbers.
+    /// The largest such number: its low half and its high one.
     const LARGEST: [u32; 2];
-    /// The bit that such a number has other than the value: the sign of integers.
+    /// The bit in which such a number differs from an integer: the sign, if there is one.
     const SIGN: u64;
 
     /// The value with such a number.
@@ -314,7 +293,7 @@ pub trait DeviceValue: cuda_std::Pod {
     ) -> Result<()>;
 }
 
-/// What [`DeviceValue::link_outer_borders`] is told of an image and its borders.
+/// An image and its borders, as [`DeviceValue::link_outer_borders`] takes them.
 pub struct FoundInRows<'a> {
     pub image: TracedValues<'a>,
     pub approximation: Approximation,
@@ -322,6 +301,24 @@ pub struct FoundInRows<'a> {
     pub chains: Chains<'a>,
     pub borders: FoundBorders<'a>,
     pub tables: RowTables<'a>,
+}
+
+/// The same memory, as elements of another type of the same size and alignment.
+fn as_bits<T: cuda_std::Pod, Bits: cuda_std::Pod>(values: View<'_, T>) -> View<'_, Bits> {
+    const {
+        assert!(size_of::<T>() == size_of::<Bits>() && align_of::<T>() == align_of::<Bits>());
+    }
+    // SAFETY: elements of either type can have any bits.
+    unsafe { View::from_raw_parts(values.as_ptr().cast(), values.len()) }
+}
+
+fn rows_of_bits<T: cuda_std::Pod, Bits: cuda_std::Pod>(
+    rows: RowsOfValues<'_, T>,
+) -> RowsOfValues<'_, Bits> {
+    RowsOfValues {
+        values: as_bits(rows.values),
+        pitch: rows.pitch,
+    }
 }
 
 macro_rules! device_values {
@@ -376,10 +373,7 @@ macro_rules! device_values {
                 planes: EqualityPlanesMut<'_>,
             ) -> Result<()> {
                 // Integers of one size are equal if their bits are.
-                // SAFETY: the same memory, as elements of the same size and alignment.
-                let [values, background] = values.map(|view| unsafe {
-                    View::<$bits>::from_raw_parts(view.as_ptr().cast(), view.len())
-                });
+                let [values, background] = values.map(as_bits::<_, $bits>);
                 // SAFETY: the caller's promise.
                 unsafe {
                     $equality::launch_threads(on, threads, values, background, validity, planes)
@@ -392,18 +386,13 @@ macro_rules! device_values {
                 rows: RowsOfValues<'_, Self>,
                 found: FoundInRows<'_>,
             ) -> Result<()> {
-                let RowsOfValues { values, pitch } = rows;
-                // SAFETY: the same memory, as elements of the same size and alignment.
-                let values = unsafe {
-                    View::<$bits>::from_raw_parts(values.as_ptr().cast(), values.len())
-                };
                 let FoundInRows { image, approximation, parts, chains, borders, tables } = found;
                 // SAFETY: the caller's promise.
                 unsafe {
                     $link::launch(
                         on,
                         blocks,
-                        RowsOfValues { values, pitch },
+                        rows_of_bits::<_, $bits>(rows),
                         image,
                         approximation,
                         parts,
@@ -421,20 +410,14 @@ macro_rules! device_values {
                 starts: View<'_, u32>,
                 [low, high]: [ViewMut<'_, u32>; 2],
             ) -> Result<()> {
-                let RowsOfValues { values, pitch } = rows;
-                // SAFETY: the same memory, as elements of the same size and alignment.
-                let values = unsafe {
-                    View::<$bits>::from_raw_parts(values.as_ptr().cast(), values.len())
-                };
-                let rows = RowsOfValues { values, pitch };
                 // SAFETY: the caller's promise.
                 unsafe {
                     $keys::launch_threads(
                         on,
                         starts.len() as u64,
-                        rows,
+                        rows_of_bits::<_, $bits>(rows),
                         width,
-                        $sign,
+                        Self::SIGN,
                         starts,
                         low,
                         high,

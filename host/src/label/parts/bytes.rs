@@ -102,11 +102,7 @@ impl LabelPart {
     /// ```
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let mut from = Reader::new(bytes, *b"TZLP", VERSION, PART)?;
-        let width: u32 = from.get()?;
-        let rows: std::ops::Range<u32> = from.get()?..from.get()?;
-        let sides = 1..=MAX_SIDE;
-        let is_image = sides.contains(&width) && rows.start < rows.end && rows.end <= MAX_SIDE;
-        from.check(is_image, "they are of no rows of an image")?;
+        let (width, rows) = from.width_and_rows()?;
         let connectivity = get_connectivity(&mut from)?;
         let statistics = get_flag(&mut from)?;
         let has_inside = get_flag(&mut from)?;
@@ -366,9 +362,7 @@ impl BandNumbers {
     /// As [`LabelPart::from_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let mut from = Reader::new(bytes, *b"TZBN", VERSION, NUMBERS)?;
-        let rows: std::ops::Range<u32> = from.get()?..from.get()?;
-        let right = rows.start < rows.end && rows.end <= MAX_SIDE;
-        from.check(right, "they are of no rows of an image")?;
+        let rows = from.rows()?;
         let (count, before, total): (u32, u64, u64) = (from.get()?, from.get()?, from.get()?);
         let own: Vec<u32> = from.list()?;
         let number: Vec<u64> = from.list()?;

@@ -57,8 +57,8 @@ pub(in crate::trace) enum Diagonal {
 pub(in crate::trace) struct OpenSaddles<V = ()> {
     /// In raster order of their corners; of two at a corner, the falling one first.
     pub(in crate::trace) saddles: Vec<OpenSaddle>,
-    /// The runs that touch pixels of their region in the row above the band, and those that do in
-    /// the row below it, from left to right.
+    /// The runs that touch pixels of their region in the row above the band, and those that touch
+    /// such pixels in the row below it, from left to right.
     pub(in crate::trace) runs: [Vec<RimRun<V>>; 2],
     /// The number of components that have such runs.
     pub(in crate::trace) components: u32,

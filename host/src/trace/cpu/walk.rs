@@ -224,7 +224,7 @@ impl<'a, P: Pixels> Edges<'a, P> {
         }
     }
 
-    /// The diagonal that a pixel's saddle at that [`corner`](Self::corner) is on.
+    /// The diagonal of a saddle at that [`corner`](Self::corner) of a pixel.
     #[inline]
     fn diagonal(aside: Direction) -> Diagonal {
         // The corners after E and W sides are the pixel's NE and SW ones.

@@ -116,23 +116,21 @@ impl<G: Gpu> Arranger<G> {
     }
 }
 
-/// A single image, for kernels that take several; both arrays are empty.
-pub(super) fn single_image<'a>(
-    starts_before: View<'a, u32>,
-    offsets: ViewMut<'a, u32>,
-) -> Stack<'a> {
+/// A single image, for kernels that take several. All arrays are empty.
+pub(super) const fn single_image<'a>() -> Stack<'a> {
     Stack {
         images: 1,
         pitch: u32::MAX,
         row_words: 0,
-        starts_before,
-        groups: no_groups(),
-        offsets,
+        starts_before: nothing(),
+        groups: nothing(),
+        // SAFETY: there are no elements.
+        offsets: unsafe { ViewMut::from_raw_parts(std::ptr::dangling_mut(), 0) },
     }
 }
 
-/// The groups of borders that are not grouped by value.
-pub(super) const fn no_groups<'a>() -> View<'a, u32> {
+/// An empty array, such as the groups of borders that are not grouped by value.
+pub(super) const fn nothing<'a>() -> View<'a, u32> {
     // SAFETY: there are no elements.
     unsafe { View::from_raw_parts(std::ptr::dangling(), 0) }
 }
@@ -150,8 +148,7 @@ pub(super) fn arrange<G: Gpu>(
     counts[count::BORDERS as usize] = borders;
     let mut counters = gpu.upload(&counts)?;
     let mut arranger = Arranger::new(gpu, raster, borders, 1)?;
-    let (starts_before, mut offsets) = (gpu.alloc(0)?, gpu.alloc(0)?);
-    let stack = single_image(starts_before.view(), offsets.view_mut());
+    let stack = single_image();
     arranger.arrange(gpu, &mut counters, stack, found.views(), retrieval)?;
     counters.read(&mut counts)?;
     let arranged = arranger.finish(gpu, &counters, &counts, stack, found.views())?;

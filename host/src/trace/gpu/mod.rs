@@ -5,6 +5,7 @@
 //! | `fragments/` | borders and their points, by tiles of 64 × 32 pixels | `fragments` |
 //! | `hierarchy.rs` | order and hierarchy | `hierarchy` |
 //! | `regions.rs` | the regions of images of values | `fragments`, `regions` |
+//! | `groups.rs` | pixels grouped by value | `values` |
 //! | `values.rs` | the contours of each value of such images | `fragments`, `values`, `hierarchy` |
 //! | `teh_chin.rs` | the points that Teh and Chin's approximations keep | `teh_chin` |
 //! | `translate.rs` | an offset added to all points, on request | `translate` |
@@ -44,6 +45,7 @@ pub(super) mod band;
 mod components;
 mod contours;
 mod fragments;
+mod groups;
 mod hierarchy;
 mod regions;
 mod teh_chin;
@@ -69,6 +71,7 @@ use crate::label::{Connectivity, DeviceLabeler, LabelOptions};
 
 pub use contours::{ContourBuffers, DeviceContourBatch, DeviceContours};
 use fragments::{Arena, Images, Joining};
+pub(crate) use groups::Groups;
 pub use regions::DeviceRegions;
 use regions::RegionArena;
 pub(crate) use regions::Rings;

@@ -5,7 +5,7 @@ use std::sync::{MutexGuard, PoisonError};
 
 use glam::IVec2;
 use trazar_kernels::label::tiles::layout::TileLayout;
-use trazar_kernels::trace::borders::{Destination, Stack, count};
+use trazar_kernels::trace::borders::{Destination, count};
 use trazar_kernels::trace::fragments::follow::{follow_dense_value_tiles, follow_value_tiles};
 use trazar_kernels::trace::fragments::join::{
     Chains, ChainsBuffers, join_value_contours, join_value_fragments,
@@ -131,14 +131,13 @@ impl<G: Gpu> DeviceRegions<G> {
     ) -> Result<Regions<T>> {
         check_same_size([self.width, self.height], [image.width(), image.height()])?;
         let rings = self.rings_to_host()?;
-        let width = self.width;
         let pixels = (0..rings.kinds.len()).map(|ring| {
             let (x, y) = rings.start(ring);
-            y * width + x
+            y * self.width + x
         });
         let pixels = collect(pixels, RINGS)?;
         let values = image.values_at(gpu, &gpu.upload(&pixels)?)?;
-        rings.with(|ring| values[ring])
+        rings.with(values)
     }
 
     /// Copies the rings to the host.
@@ -185,11 +184,12 @@ impl Rings {
         self,
         image: &ValueImage<'_, T>,
     ) -> Result<Regions<T>> {
-        let starts = collect((0..self.kinds.len()).map(|ring| self.start(ring)), RINGS)?;
-        self.with(|ring| {
-            let (x, y) = starts[ring];
+        let values = (0..self.kinds.len()).map(|ring| {
+            let (x, y) = self.start(ring);
             image.value(x, y)
-        })
+        });
+        let values = collect(values, RINGS)?;
+        self.with(values)
     }
 
     /// The pixel at which a ring starts.
@@ -202,13 +202,11 @@ impl Rings {
     }
 
     /// The regions, given each ring's value.
-    fn with<T: PixelValue>(self, value: impl Fn(usize) -> T) -> Result<Regions<T>> {
-        let mut values = with_room(self.kinds.len(), RINGS)?;
+    fn with<T: PixelValue>(self, values: Vec<T>) -> Result<Regions<T>> {
         let mut parents: Vec<i32> = with_room(self.kinds.len(), RINGS)?;
         let mut outer = -1;
         for (ring, kind) in self.kinds.iter().enumerate() {
             let is_hole = *kind == BorderKind::Hole;
-            values.push(value(ring));
             if !is_hole {
                 outer = ring as i32;
             }
@@ -362,8 +360,6 @@ impl<G: Gpu> RegionArena<G> {
                 rings.views(),
             )?;
             if points > 0 {
-                let (starts_before, mut offsets) = (gpu.alloc(0)?, gpu.alloc(0)?);
-                let stack = single_image(starts_before.view(), offsets.view_mut());
                 let destination = Destination {
                     places: self.order.places.view(),
                     offsets: rings.offsets.view(),
@@ -372,7 +368,6 @@ impl<G: Gpu> RegionArena<G> {
                 place_points(
                     gpu,
                     self.sizes.raster,
-                    stack,
                     kernel_options::Geometry::Edges,
                     (
                         self.parts.views(),
@@ -401,7 +396,6 @@ impl<G: Gpu> RegionArena<G> {
 pub(super) unsafe fn place_points<G: Gpu>(
     gpu: &G,
     raster: Raster,
-    stack: Stack<'_>,
     geometry: kernel_options::Geometry,
     (parts, chains): (Parts<'_>, Chains<'_>),
     destination: Destination<'_>,
@@ -412,7 +406,7 @@ pub(super) unsafe fn place_points<G: Gpu>(
             &gpu.launcher(),
             value_tiles(raster).div_ceil(TILES_PER_BLOCK),
             raster,
-            stack,
+            single_image(),
             geometry,
             parts,
             chains,

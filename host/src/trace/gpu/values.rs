@@ -12,13 +12,12 @@ use trazar_kernels::trace::fragments::row_values::{
 };
 use trazar_kernels::trace::fragments::source::{TracedRegions, TracedValues};
 use trazar_kernels::trace::options as kernel_options;
-use trazar_kernels::trace::values::{
-    ValueOrderBuffers, ValueOrderSizes, find_group_starts, group_borders,
-};
+use trazar_kernels::trace::values::{find_group_starts, group_borders};
 
 use super::contours::offsets_of;
 use super::fragments::{guess, needed};
-use super::hierarchy::{Arranger, cooperative_blocks, single_image};
+use super::groups::Groups;
+use super::hierarchy::{Arranger, cooperative_blocks};
 use super::regions::{RegionArena, check_same_size, place_points, traced_size};
 use super::{Arranged, DeviceContours, DeviceTracer, kernel_geometry, points_of, teh_chin};
 use crate::error::Result;
@@ -73,8 +72,8 @@ impl<G: Gpu> DeviceValueContours<G> {
         &self.group_offsets
     }
 
-    /// For each group, a pixel with its value: the one at which its first contour's border starts,
-    /// by its index, row by row.
+    /// For each group, the index of a pixel with its value, counted row by row: of the pixel at
+    /// which the border of its first contour starts.
     pub fn group_starts(&self) -> &G::Buffer<u32> {
         &self.group_starts
     }
@@ -188,13 +187,6 @@ struct Traced<'a, G: Gpu, T: PixelValue> {
     retrieval: Retrieval,
 }
 
-/// Borders grouped by value.
-struct Grouped<G: Gpu> {
-    borders: u32,
-    values: u32,
-    order: ValueOrderBuffers<OnGpu<G>>,
-}
-
 /// Borders in the order of the result.
 struct Ordered<G: Gpu> {
     arranged: Arranged<G>,
@@ -236,8 +228,8 @@ impl<G: Gpu, T: PixelValue> Traced<'_, G, T> {
 
     /// Finds the previous border of each outer border among those of its value.
     fn link_outer_borders(&self, memory: &mut RegionArena<G>) -> Result<()> {
-        /// Blocks of a multiprocessor: enough to hide the latency of the tables, each of which takes
-        /// memory.
+        /// Blocks per multiprocessor: enough to hide the latency of the tables. Each block has its
+        /// own, so more blocks take more memory.
         const BLOCKS: u32 = 4;
         let gpu = self.gpu;
         let raster = memory.sizes.raster;
@@ -258,64 +250,37 @@ impl<G: Gpu, T: PixelValue> Traced<'_, G, T> {
         unsafe { T::link_outer_borders(&gpu.launcher(), blocks, self.rows, found) }
     }
 
-    /// Groups the borders, whose number is in `counts`, by value.
-    fn group(
-        &self,
-        memory: &mut RegionArena<G>,
-        starts: View<'_, u32>,
-        counts: &[u32],
-    ) -> Result<Grouped<G>> {
-        let gpu = self.gpu;
-        let raster = memory.sizes.raster;
-        let borders = counts[count::BORDERS as usize];
-        let [largest, largest_high] = T::LARGEST;
+    /// Groups all borders by value, given the pixels at which they start.
+    fn group(&self, memory: &mut RegionArena<G>, starts: View<'_, u32>) -> Result<Groups<G>> {
+        let (gpu, raster) = (self.gpu, memory.sizes.raster);
         let resident = gpu.resident_blocks(&group_borders::SPEC, 0)?;
         let blocks = cooperative_blocks(gpu, resident, raster);
-        let sizes = ValueOrderSizes {
-            borders,
-            is_wide: largest_high != 0,
-            blocks,
-        };
-        let mut order = ValueOrderBuffers::alloc(&OnGpu(gpu.clone()), &sizes)?;
-        let on = &gpu.launcher();
         let counters = &mut memory.parts.counters;
-        // SAFETY: all borders start at pixels of the image, which is acquired.
-        unsafe {
-            let keys = [order.low.view_mut(), order.high.view_mut()];
-            T::write_keys(on, self.rows, raster.width, starts, keys)?;
-            group_borders::launch(
-                on,
-                blocks,
-                counters.view_mut(),
-                order.views(),
-                largest,
-                largest_high,
-            )?;
-        }
-        let mut counts = vec![0; counts.len()];
-        counters.read(&mut counts)?;
-        Ok(Grouped {
-            borders,
-            values: counts[count::KEPT as usize],
-            order,
-        })
+        // SAFETY: all borders start at pixels of the image, which is acquired; `find` has counted
+        // them.
+        unsafe { Groups::of(gpu, (self.rows, raster.width), starts, counters, blocks) }
     }
 
     /// Arranges grouped borders.
-    fn arrange(&self, memory: &mut RegionArena<G>, grouped: &Grouped<G>) -> Result<Ordered<G>> {
-        let (gpu, values) = (self.gpu, grouped.values);
+    fn arrange(
+        &self,
+        memory: &mut RegionArena<G>,
+        groups: &Groups<G>,
+        borders: u32,
+    ) -> Result<Ordered<G>> {
+        let (gpu, values) = (self.gpu, groups.values);
         let mut offsets = gpu.alloc(values as usize + 1)?;
         let mut counts = [0; count::COUNT as usize];
-        counts[count::BORDERS as usize] = grouped.borders;
+        counts[count::BORDERS as usize] = borders;
         let mut counters = gpu.upload(&counts)?;
-        let found = first_borders(memory.found.views(), grouped.borders);
-        let mut arranger = Arranger::new(gpu, memory.sizes.raster, grouped.borders, values)?;
+        let found = first_borders(memory.found.views(), borders);
+        let mut arranger = Arranger::new(gpu, memory.sizes.raster, borders, values)?;
         let stack = Stack {
             images: values,
             pitch: u32::MAX,
             row_words: 0,
-            starts_before: grouped.order.begins.view(),
-            groups: grouped.order.groups.view(),
+            starts_before: groups.order.begins.view(),
+            groups: groups.order.groups.view(),
             offsets: offsets.view_mut(),
         };
         arranger.arrange(gpu, &mut counters, stack, found, self.retrieval)?;
@@ -332,46 +297,39 @@ impl<G: Gpu, T: PixelValue> Traced<'_, G, T> {
         })
     }
 
-    /// Writes the result, of at least one border.
-    fn write(
-        &self,
-        memory: &mut RegionArena<G>,
-        starts: View<'_, u32>,
-        counts: &[u32],
-    ) -> Result<Written<G>> {
+    /// Writes the result, of at least one border. `starts` are the pixels at which borders start.
+    fn write(&self, memory: &mut RegionArena<G>, starts: View<'_, u32>) -> Result<Written<G>> {
         let gpu = self.gpu;
-        let grouped = self.group(memory, starts, counts)?;
+        let borders = starts.len() as u32;
+        let groups = self.group(memory, starts)?;
         let Ordered {
             arranged,
             mut arranger,
             offsets,
-        } = self.arrange(memory, &grouped)?;
+        } = self.arrange(memory, &groups, borders)?;
         let mut points = gpu.alloc(arranged.points as usize * 2)?;
-        let mut group_starts = gpu.alloc(grouped.values as usize)?;
+        let mut group_starts = gpu.alloc(groups.values as usize)?;
         let places = arranger.buffers.places.view_mut().as_view();
         // SAFETY: the borders are arranged, and there is room for all points and groups.
         unsafe {
             find_group_starts::launch_threads(
                 &gpu.launcher(),
-                grouped.borders,
+                borders,
                 starts,
                 places,
-                grouped.order.groups.view(),
+                groups.order.groups.view(),
                 offsets.view(),
                 group_starts.view_mut(),
             )?;
-            let (none, mut no_offsets) = (gpu.alloc(0)?, gpu.alloc(0)?);
             let destination = Destination {
                 places,
                 offsets: arranged.offsets.view(),
                 points: points.view_mut(),
             };
-            let stack = single_image(none.view(), no_offsets.view_mut());
             let few = memory.joining.few_fragments;
             place_points(
                 gpu,
                 memory.sizes.raster,
-                stack,
                 self.image.geometry,
                 (memory.parts.views(), memory.chains.views(few)),
                 destination,
@@ -395,7 +353,7 @@ struct Written<G: Gpu> {
 }
 
 impl<G: Gpu> Written<G> {
-    /// The result for an image whose pixels do not count.
+    /// The result for an image in which no pixel counts.
     fn nothing(gpu: &G) -> Result<Self> {
         Ok(Self {
             arranged: Arranged {
@@ -417,8 +375,8 @@ impl<G: Gpu> DeviceTracer<G> {
     /// result, and returns before the points are written.
     ///
     /// # Errors
-    /// [`Error::InvalidOption`](crate::Error::InvalidOption) for options that do not go together; those of
-    /// [`trace_regions`](Self::trace_regions).
+    /// [`Error::InvalidOption`](crate::Error::InvalidOption) for options that do not go together;
+    /// those of [`trace_regions`](Self::trace_regions).
     pub fn trace_values<T: PixelValue>(
         &self,
         image: &DeviceValues<G, T>,
@@ -467,16 +425,16 @@ impl<G: Gpu> DeviceTracer<G> {
                 sizes = sizes.max(needed);
                 continue;
             }
-            let written = if counts[count::BORDERS as usize] == 0 {
+            let borders = counts[count::BORDERS as usize];
+            let written = if borders == 0 {
                 Written::nothing(gpu)?
             } else {
                 // Only these take an outer border's parent into account.
                 if matches!(options.retrieval, Retrieval::External | Retrieval::Tree) {
                     traced.link_outer_borders(&mut memory)?;
                 }
-                let found = counts[count::BORDERS as usize];
-                let starts = first_of(starts.view_mut(), found).as_view();
-                traced.write(&mut memory, starts, &counts)?
+                let starts = first_of(starts.view_mut(), borders).as_view();
+                traced.write(&mut memory, starts)?
             };
             *self.region_arena() = Some(memory);
             break written;

@@ -10,7 +10,7 @@ use super::follow_band::{BandBorders, Crossings};
 use super::pool::{Border, Fate, Fragment, Item, List, NO_ITEM, NO_PIECE, Name, Pool, border_item};
 use super::store::Store;
 use crate::error::Result;
-use crate::memory::{reserve, with_room};
+use crate::memory::{filled_vec, reserve, with_room};
 use crate::trace::Band;
 use crate::trace::cpu::fragments::entries::Entries;
 use crate::trace::cpu::fragments::follow::check_count;
@@ -61,15 +61,9 @@ impl Assembly {
             borders + 2 * paths,
             "the pieces of borders",
         )?;
-        let mut of_contours = with_room(contours, "the borders")?;
-        of_contours.resize(contours, NO_ITEM);
         let entries = |rim| RimEntries::new(band.width(), band.rim_rows(rim), rim);
         let rims = [entries(Rim::Above)?, entries(Rim::Below)?];
-        let none = |entries: &Entries| -> Result<Vec<Name>> {
-            let mut names = with_room(entries.count as usize, FRAGMENTS)?;
-            names.resize(entries.count as usize, Name::MAX);
-            Ok(names)
-        };
+        let none = |entries: &Entries| filled_vec(Name::MAX, entries.count as usize, FRAGMENTS);
         let crossings = |rim: &RimEntries| -> Result<Crossings> {
             Ok(Crossings {
                 entries: none(&rim.to)?,
@@ -80,7 +74,7 @@ impl Assembly {
             pool,
             crossings: [crossings(&rims[0])?, crossings(&rims[1])?],
             rims,
-            borders: of_contours,
+            borders: filled_vec(NO_ITEM, contours, "the borders")?,
             paths: with_room(paths, FRAGMENTS)?,
         })
     }

@@ -14,7 +14,6 @@ use super::pool::{
 use super::store::{Segments, Store};
 use crate::bytes::{Number, Reader, Writer};
 use crate::error::{Error, Result};
-use crate::image::MAX_SIDE;
 use crate::label::Connectivity;
 use crate::memory::{reserve, zeroed_vec};
 use crate::trace::cpu::saddles::{ENDED, RimRun};
@@ -112,7 +111,7 @@ impl<V: RegionValue> Part<V> {
         to.put(number_of(self.options.geometry, &GEOMETRIES));
         if V::TYPE != 0 {
             to.put(V::TYPE);
-            to.put(u8::from(self.connectivity == Connectivity::Eight));
+            to.put(number_of(self.connectivity, &CONNECTIVITIES));
         }
         to.put(self.components);
 
@@ -172,13 +171,7 @@ impl<V: RegionValue> Part<V> {
     pub(super) fn from_bytes(bytes: &[u8], letters: [u8; 4], what: &'static str) -> Result<Self> {
         let mut from = Reader::new(bytes, letters, VERSION, what)?;
         let from = &mut from;
-        let width: u32 = from.get()?;
-        let rows: Range<u32> = from.get()?..from.get()?;
-        let right = (1..=MAX_SIDE).contains(&width) && rows.start < rows.end;
-        from.check(
-            right && rows.end <= MAX_SIDE,
-            "they are of no rows of an image",
-        )?;
+        let (width, rows) = from.width_and_rows()?;
         let options = ContourOptions::default()
             .retrieval(value_of(from, &RETRIEVALS)?)
             .approximation(value_of(from, &APPROXIMATIONS)?)
@@ -190,9 +183,7 @@ impl<V: RegionValue> Part<V> {
             from.check(is_edges, "regions have rings along edges")?;
             let kind: u8 = from.get()?;
             from.check(kind == V::TYPE, "their values are of another type")?;
-            if from.get::<u8>()? == 1 {
-                connectivity = Connectivity::Eight;
-            }
+            connectivity = value_of(from, &CONNECTIVITIES)?;
         }
         let components: u32 = from.get()?;
 
@@ -252,6 +243,7 @@ const APPROXIMATIONS: [Approximation; 4] = [
     Approximation::TehChinKCos,
 ];
 const GEOMETRIES: [Geometry; 2] = [Geometry::Centers, Geometry::Edges];
+const CONNECTIVITIES: [Connectivity; 2] = [Connectivity::Four, Connectivity::Eight];
 
 fn number_of<T: Copy + PartialEq>(value: T, values: &[T]) -> u8 {
     let found = values.iter().position(|known| *known == value);

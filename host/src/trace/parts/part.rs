@@ -7,6 +7,7 @@ use super::follow_band::{BandBorders, Crossings, trace_band};
 use super::pool::{Name, Pool, RegionValue};
 use super::store::Store;
 use super::stored_contours::StoredContours;
+use crate::bytes::add_to_hash;
 use crate::error::{Error, Result};
 use crate::gpu::Gpu;
 use crate::label::Connectivity;
@@ -558,10 +559,5 @@ fn hash(rows: [&[u64]; 2]) -> u64 {
 }
 
 pub(in crate::trace) fn hash_words(words: impl Iterator<Item = u64>) -> u64 {
-    let mut hash = 0u64;
-    for word in words {
-        // The golden ratio's bits: odd, and without a pattern.
-        hash = (hash.rotate_left(25) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-    hash
+    words.fold(0, add_to_hash)
 }

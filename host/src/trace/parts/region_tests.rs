@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::tests::join_bands;
 use super::*;
 use crate::error::Error;
 use crate::image::{BinaryImage, PixelValue, Samples, ValueImage};
@@ -15,7 +16,7 @@ use crate::trace::ContourSource;
 use crate::trace::ValueBand;
 use crate::trace::cpu::test_cases::alone;
 
-/// An image of values, some of which do not count.
+/// An image of values. Some of its pixels may not count.
 struct Picture<T> {
     width: u32,
     values: Vec<T>,
@@ -62,7 +63,7 @@ impl<T: PixelValue> Picture<T> {
 
     /// The part of some rows, followed in strips of `strip` rows.
     fn part(&self, rows: Range<u32>, strip: u32, options: &RegionOptions) -> RegionPart<T> {
-        // Neighbours of several rows, of which one counts.
+        // Images of up to two rows. Only the row beside the band matters.
         let above = rows.start.saturating_sub(2)..rows.start;
         let below = rows.end..self.height().min(rows.end + 2);
         let all = [rows.clone(), above.clone(), below.clone()];
@@ -84,33 +85,17 @@ impl<T: PixelValue> Picture<T> {
         RegionPart::trace_in_strips(band, strip, options).unwrap()
     }
 
-    /// Divides the image into bands of 1 to `most` rows, and joins their parts in a random tree;
-    /// some go through bytes.
+    /// The part of the whole image from bands of 1 to `most` rows, joined in a random tree. Some
+    /// parts go through bytes.
     fn joined(&self, most: u32, options: &RegionOptions, seed: u64) -> RegionPart<T> {
-        let mut numbers = Random::new(seed);
-        let mut parts = Vec::new();
-        let mut first = 0;
-        while first < self.height() {
-            let rows = 1 + numbers.below(most);
-            let end = self.height().min(first + rows);
-            parts.push(self.part(first..end, 1 + numbers.below(2 * rows), options));
-            first = end;
-        }
-        while parts.len() > 1 {
-            let at = match seed % 4 {
-                // From the top, and from the bottom.
-                0 => 0,
-                1 => parts.len() - 2,
-                _ => numbers.below(parts.len() as u32 - 1) as usize,
-            };
-            let lower = parts.remove(at + 1);
-            let mut upper = parts.remove(at);
+        let part = |rows, strip| self.part(rows, strip, options);
+        let join = |mut upper: RegionPart<T>, lower, numbers: &mut Random| {
             if numbers.below(4) == 0 {
                 upper = RegionPart::from_bytes(&upper.to_bytes().unwrap()).unwrap();
             }
-            parts.insert(at, RegionPart::join(upper, lower).unwrap());
-        }
-        parts.pop().unwrap()
+            RegionPart::join(upper, lower).unwrap()
+        };
+        join_bands(self.height(), most, seed, part, join)
     }
 
     fn whole(&self, options: &RegionOptions) -> Regions<T> {
@@ -374,27 +359,18 @@ fn bytes_that_are_not_a_part_are_refused() {
     assert!(ContourPart::from_bytes(&bytes).is_err());
     assert!(RegionPart::<u8>::from_bytes(&bytes[..bytes.len() - 1]).is_err());
     let mut random = Random::new(5);
-    for _ in 0..3000 {
-        let mut changed = bytes.clone();
-        let at = random.below(bytes.len() as u32 - 8) as usize;
-        changed[at] = changed[at].wrapping_add(1 + random.below(255) as u8);
-        // With the right hash, either an error or regions of something.
-        let changed = crate::bytes::with_hash(changed);
-        if let Ok(part) = RegionPart::<u8>::from_bytes(&changed) {
-            let _ = part.finish();
-        }
-    }
-    let bytes = picture
-        .part(0..12, 6, &RegionOptions::default())
-        .to_bytes()
-        .unwrap();
-    for _ in 0..3000 {
-        let mut changed = bytes.clone();
-        let at = random.below(bytes.len() as u32 - 8) as usize;
-        changed[at] = changed[at].wrapping_add(1 + random.below(255) as u8);
-        let changed = crate::bytes::with_hash(changed);
-        if let Ok(part) = RegionPart::<u8>::from_bytes(&changed) {
-            let _ = part.finish();
+    for rows in [3..9, 0..12] {
+        let part = picture.part(rows, 6, &RegionOptions::default());
+        let bytes = part.to_bytes().unwrap();
+        for _ in 0..3000 {
+            let mut changed = bytes.clone();
+            let at = random.below(bytes.len() as u32 - 8) as usize;
+            changed[at] = changed[at].wrapping_add(1 + random.below(255) as u8);
+            // With the right hash, either an error or regions of something.
+            let changed = crate::bytes::with_hash(changed);
+            if let Ok(part) = RegionPart::<u8>::from_bytes(&changed) {
+                let _ = part.finish();
+            }
         }
     }
 }

@@ -99,8 +99,8 @@ impl<T: PixelValue> RegionTracer<T> {
         })
     }
 
-    /// Leaves out the pixels with a value: see [`ValueImage::background`]. For the bands that come
-    /// from now on, so it is called before the first one.
+    /// Leaves out the pixels with a value: see [`ValueImage::background`]. It is called before the
+    /// first band comes.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -134,7 +134,7 @@ impl<T: PixelValue> RegionTracer<T> {
     /// on all threads of the current rayon pool.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] for values that are no whole rows; [`Error::EmptyImage`] for none;
+    /// [`Error::LengthMismatch`] for values that are no whole rows, and for none;
     /// [`Error::ImageTooLarge`] for rows beyond [`MAX_SIDE`](crate::MAX_SIDE); [`Error::TooMany`];
     /// [`Error::OutOfMemory`]; [`Error::Io`] for the temporary file. After an error the tracer is
     /// unusable.

@@ -12,8 +12,7 @@ use crate::memory::collect;
 use crate::regions::{RegionOptions, Regions};
 use crate::trace::ValueBand;
 use crate::trace::cpu::fragments::strip_rows;
-use crate::trace::cpu::hierarchy::Arrangement;
-use crate::trace::cpu::values::order::{RingOrder, by_region};
+use crate::trace::cpu::values::order::by_region;
 use crate::trace::cpu::values::{ring_options, trace_band};
 use crate::trace::cpu::walk::Rim;
 
@@ -35,11 +34,10 @@ const PART: &str = "a region part";
 /// use trazar::trace::{RegionPart, ValueBand};
 /// use trazar::{Engine, RegionOptions, Samples, ValueImage};
 ///
-/// let classes = [3u8, 3, 3, 3, 8, 3, 3, 3, 3];
+/// let classes: &[u8] = &[3, 3, 3, 3, 8, 3, 3, 3, 3];
 /// let image = |rows: &'static [u8]| {
 ///     ValueImage::new(Samples::new(3, rows.len() as u32 / 3, rows)?)
 /// };
-/// # let classes: &'static [u8] = Box::leak(Box::new(classes));
 /// let (upper, lower) = (image(&classes[..6])?, image(&classes[6..])?);
 /// let options = RegionOptions::default();
 /// let upper_part = RegionPart::trace(ValueBand::new(&upper, 0).with_below(&lower), &options)?;
@@ -56,8 +54,8 @@ impl<T: PixelValue> RegionPart<T> {
     ///
     /// # Errors
     /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for a neighbouring row of another
-    /// width; [`Error::InvalidOption`](crate::Error::InvalidOption) for a band that has no row above
-    /// it although it is not at the image's upper frame;
+    /// width; [`Error::InvalidOption`](crate::Error::InvalidOption) for a band that has no row
+    /// above it although it is not at the image's upper frame;
     /// [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for rows beyond
     /// [`MAX_SIDE`](crate::MAX_SIDE); [`Error::TooMany`](crate::Error::TooMany);
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
@@ -189,25 +187,15 @@ impl<T: PixelValue> StoredRegions<T> {
         let (borders, nesting) = InRasterOrder::of(pool)?;
         let rings = by_region(&nesting)?;
         drop(nesting);
-        let values = rings.order.iter().map(|&ring| borders.border(ring).value);
+        let order = rings.arrangement.order.iter();
+        let values = order.map(|&ring| borders.border(ring).value);
         let values = collect(values, "the values of borders")?;
-        let RingOrder {
-            order,
-            kinds,
-            parents,
-            regions,
-            count,
-        } = rings;
-        let arrangement = Arrangement {
-            order,
-            kinds,
-            parents,
-        };
+        let arrangement = rings.arrangement;
         Ok(Self {
             rings: StoredContours::arranged(borders, arrangement, size, &ring_options())?,
             values,
-            regions,
-            count,
+            regions: rings.regions,
+            count: rings.count,
         })
     }
 

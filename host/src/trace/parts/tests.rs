@@ -61,16 +61,23 @@ pub(super) fn part(
     ContourPart::of_band(band, *options, found).unwrap()
 }
 
-/// Divides an image into bands of 1 to `most` rows, and joins their parts in a random tree.
-fn joined(image: &BinaryImage, most: u32, options: &ContourOptions, seed: u64) -> ContourPart {
+/// Divides the rows of an image of this height into bands of 1 to `most` rows, each in strips of
+/// some rows, and joins their parts in a random tree.
+pub(super) fn join_bands<P>(
+    height: u32,
+    most: u32,
+    seed: u64,
+    part: impl Fn(Range<u32>, u32) -> P,
+    join: impl Fn(P, P, &mut Random) -> P,
+) -> P {
     let mut numbers = Random::new(seed);
     let mut parts = Vec::new();
     let mut first = 0;
-    while first < image.height() {
+    while first < height {
         let rows = 1 + numbers.below(most);
-        let end = image.height().min(first + rows);
+        let end = height.min(first + rows);
         let strip = 1 + numbers.below(rows * 2);
-        parts.push(part(image, first..end, strip, options));
+        parts.push(part(first..end, strip));
         first = end;
     }
     while parts.len() > 1 {
@@ -82,9 +89,15 @@ fn joined(image: &BinaryImage, most: u32, options: &ContourOptions, seed: u64) -
         };
         let lower = parts.remove(at + 1);
         let upper = parts.remove(at);
-        parts.insert(at, ContourPart::join(upper, lower).unwrap());
+        parts.insert(at, join(upper, lower, &mut numbers));
     }
     parts.pop().unwrap()
+}
+
+fn joined(image: &BinaryImage, most: u32, options: &ContourOptions, seed: u64) -> ContourPart {
+    let part = |rows, strip| part(image, rows, strip, options);
+    let join = |upper, lower, _: &mut Random| ContourPart::join(upper, lower).unwrap();
+    join_bands(image.height(), most, seed, part, join)
 }
 
 fn check(image: &BinaryImage, options: &[ContourOptions], most: &[u32], seed: u64) {

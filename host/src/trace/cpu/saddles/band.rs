@@ -37,17 +37,6 @@ pub(in crate::trace) trait BandRows: RunRows {
     );
 }
 
-impl<'a> Band<'a> {
-    /// The rows at a rim, the upper one first; `None` for the image's frame.
-    pub(in crate::trace) fn rim_rows(&self, rim: Rim) -> Option<[&'a [u64]; 2]> {
-        let last = Band::height(self) - 1;
-        match rim {
-            Rim::Above => self.row_above(0).map(|row| [row, self.row(0)]),
-            Rim::Below => self.row_below(last).map(|row| [self.row(last), row]),
-        }
-    }
-}
-
 impl BandRows for Band<'_> {
     type Value = ();
 
@@ -211,8 +200,8 @@ impl<R: BandRows> Components<R> {
     }
 }
 
-/// Visits the runs of a row, given by the first pixels and the last pixels of runs in each word: the
-/// first column of each, and the one after its last.
+/// Visits the runs of a row, given by the first pixels and the last pixels of runs in each word:
+/// the first column of each run, and the one after its last.
 pub(in crate::trace) fn for_each_run(
     words: impl Iterator<Item = [u64; 2]>,
     mut visit: impl FnMut([u32; 2]),

@@ -11,10 +11,13 @@ mod last;
 pub(in crate::trace) mod order;
 mod planes;
 
-use super::approximate;
+use super::approximate::{self, Points};
+use super::chains::BorderId;
+use super::fragments::follow::SideKey;
 use super::fragments::{Borders, KeptPoints, in_strips};
-use super::hierarchy;
-use super::saddles::Saddles;
+use super::hierarchy::{self, Arrangement};
+use super::saddles::{OpenSaddles, Saddles};
+use super::sides::Joined;
 use crate::error::Result;
 use crate::image::{PixelValue, ValueImage};
 use crate::label::Connectivity;
@@ -23,12 +26,6 @@ use crate::regions::{RegionOptions, Regions, ValueContours};
 use crate::trace::contours::Contours;
 use crate::trace::parts::{BandBorders, follow_in_strips};
 use crate::trace::{ContourOptions, Geometry, Retrieval, ValueBand};
-
-use super::approximate::Points;
-use super::chains::BorderId;
-use super::fragments::follow::SideKey;
-use super::saddles::OpenSaddles;
-use super::sides::Joined;
 use planes::{BandPlanes, ValuePlanes};
 
 /// Traces the regions of an image.
@@ -49,10 +46,15 @@ pub(crate) fn trace_regions<T: PixelValue>(
         let rings = order::by_region(&nesting)?;
         drop(nesting);
         progress.report(9, 10)?;
-        let values = values(image, &borders, &rings.order)?;
-        let points = borders.points(&rings.order)?;
+        let Arrangement {
+            order,
+            kinds,
+            parents,
+        } = rings.arrangement;
+        let values = values(image, &borders, &order)?;
+        let points = borders.points(&order)?;
         drop(borders);
-        let contours = contours(image, Geometry::Edges, points, rings.kinds, &rings.parents)?;
+        let contours = contours(image, Geometry::Edges, points, kinds, &parents)?;
         progress.report(1, 1)?;
         Ok(Regions {
             contours,

@@ -4,7 +4,7 @@ use super::super::chains::{BorderId, Nesting};
 use super::super::hierarchy::Arrangement;
 use crate::error::Result;
 use crate::image::PixelValue;
-use crate::memory::{advise_large_pages, collect, push, with_room, zeroed_vec};
+use crate::memory::{advise_large_pages, collect, filled_vec, push, zeroed_vec};
 use crate::trace::contours::{BorderKind, HierarchyRow};
 
 /// Name used in out-of-memory errors.
@@ -12,10 +12,8 @@ const ORDER: &str = "the order of borders";
 
 /// The rings of an image, each outer ring with its holes after it.
 pub(in crate::trace) struct RingOrder {
-    pub(in crate::trace) order: Vec<BorderId>,
-    pub(in crate::trace) kinds: Vec<BorderKind>,
-    /// The place of each hole's outer ring in the order; -1 for outer rings.
-    pub(in crate::trace) parents: Vec<i32>,
+    /// Parents are the holes' outer rings.
+    pub(in crate::trace) arrangement: Arrangement,
     /// Each ring's region, from 1.
     pub(in crate::trace) regions: Vec<u32>,
     /// The number of regions.
@@ -38,14 +36,13 @@ pub(in crate::trace) fn by_region(nesting: &Nesting) -> Result<RingOrder> {
     // The place of each outer ring.
     let mut places: Vec<u32> = zeroed_vec(count, ORDER)?;
     advise_large_pages(&mut places);
-    let mut result = RingOrder {
+    let mut arrangement = Arrangement {
         order: zeroed_vec(count, ORDER)?,
-        kinds: with_room(count, ORDER)?,
+        kinds: filled_vec(BorderKind::Outer, count, ORDER)?,
         parents: zeroed_vec(count, ORDER)?,
-        regions: zeroed_vec(count, ORDER)?,
-        count: 0,
     };
-    result.kinds.resize(count, BorderKind::Outer);
+    let mut regions: Vec<u32> = zeroed_vec(count, ORDER)?;
+    let mut region_count = 0;
     let mut next = 0;
     for id in 0..count {
         let at = match nesting.kinds[id] {
@@ -55,9 +52,9 @@ pub(in crate::trace) fn by_region(nesting: &Nesting) -> Result<RingOrder> {
                 next += 1 + holes[id];
                 // From now on, the number of its holes that have their places.
                 holes[id] = 0;
-                result.count += 1;
-                result.parents[at] = -1;
-                result.regions[at] = result.count;
+                region_count += 1;
+                arrangement.parents[at] = -1;
+                regions[at] = region_count;
                 at
             }
             BorderKind::Hole => {
@@ -66,15 +63,19 @@ pub(in crate::trace) fn by_region(nesting: &Nesting) -> Result<RingOrder> {
                 holes[outer] += 1;
                 let place = places[outer] as usize;
                 let at = place + holes[outer] as usize;
-                result.kinds[at] = BorderKind::Hole;
-                result.parents[at] = place as i32;
-                result.regions[at] = result.regions[place];
+                arrangement.kinds[at] = BorderKind::Hole;
+                arrangement.parents[at] = place as i32;
+                regions[at] = regions[place];
                 at
             }
         };
-        result.order[at] = id as BorderId;
+        arrangement.order[at] = id as BorderId;
     }
-    Ok(result)
+    Ok(RingOrder {
+        arrangement,
+        regions,
+        count: region_count,
+    })
 }
 
 /// The contours of an image, grouped by value.

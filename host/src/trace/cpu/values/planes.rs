@@ -173,8 +173,7 @@ impl ValuePlanes {
         first..first + self.row_words
     }
 
-    /// The words of row `row` of the planes and the one above it: see
-    /// [`RunRows::for_each_overlap`].
+    /// [`RunRows::for_each_overlap`] for row `row` of the planes and the row above it.
     #[inline(always)]
     fn for_each_overlap_at(
         &self,

@@ -13,7 +13,7 @@ use trazar_kernels::trace::pixels::Raster;
 use crate::error::{Error, Result};
 use crate::gpu::{Gpu, GpuBuffer, OnGpu, View};
 use crate::trace::Retrieval;
-use crate::trace::gpu::hierarchy::{Arranger, cooperative_blocks, no_groups};
+use crate::trace::gpu::hierarchy::{Arranger, cooperative_blocks, nothing};
 use crate::trace::gpu::{Arranged, BorderBuffers};
 
 /// The most borders: rows of the hierarchy are of `i32`.
@@ -256,7 +256,7 @@ fn stack<'a>(
         pitch: images.pitch,
         row_words: raster.row_words,
         starts_before,
-        groups: no_groups(),
+        groups: nothing(),
         offsets: offsets.view_mut(),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Crossings;
 use crate::error::Result;
-use crate::memory::{reserve, with_room, zeroed_vec};
+use crate::memory::{filled_vec, reserve, zeroed_vec};
 use crate::trace::cpu::fragments::follow::{Exit, Fragment, FragmentId, Strip};
 
 /// No fragment.
@@ -30,11 +30,7 @@ impl Ties {
         let last = strips.len() - 1;
         let (from_above, from_below) = (strips[0].from_above, strips[last].from_below);
         let first_from_below = first_fragments[last] + strips[last].from_above;
-        let none = |count: usize| -> Result<Vec<FragmentId>> {
-            let mut ids = with_room(count, WHAT)?;
-            ids.resize(count, NO_FRAGMENT);
-            Ok(ids)
-        };
+        let none = |count: usize| filled_vec(NO_FRAGMENT, count, WHAT);
         let mut this = Self {
             crossings: [Crossings::default(), Crossings::default()],
             begins: none(2 * saddles)?,
