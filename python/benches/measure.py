@@ -91,7 +91,8 @@ def main() -> None:
     crowd = [0] * len(few)
     print("256 masks of 1024 x 1024; trazar, pycocotools")
     theirs = fastest(lambda: coco.encode(masks), 3)
-    row("encode, (H, W, N) in Fortran's order", fastest(lambda: trazar.rle.encode(masks), 5), theirs)
+    ours = fastest(lambda: trazar.rle.encode(masks), 5)
+    row("encode, (H, W, N) in Fortran's order", ours, theirs)
     row("encode, (N, H, W)", fastest(lambda: trazar.rle.encode(by_mask), 5), theirs)
     for name, work, other in [
         ("decode", lambda: trazar.rle.decode(rles), lambda: coco.decode(rles)),

@@ -2,9 +2,9 @@
 
     python masks_to_coco.py masks.npy annotations.json
 
-``masks.npy`` has shape (N, H, W): booleans, or numbers of which those above 0 are foreground. (Of
-Ultralytics: ``numpy.save("masks.npy", result.masks.data.cpu().numpy())``; of SAM, the
-``segmentation`` of each mask, stacked.) Annotations have run lengths as pycocotools makes them;
+``masks.npy`` has shape (N, H, W): booleans, or numbers; those above 0 are foreground. (Ultralytics'
+are saved by ``numpy.save("masks.npy", result.masks.data.cpu().numpy())``. SAM's are the
+``segmentation`` of each mask, stacked.) Annotations have run lengths as pycocotools makes them, or
 with ``--polygons`` lists of coordinates, as annotation tools want them.
 """
 

@@ -17,7 +17,10 @@ use crate::work;
 
 /// Arrays of any of some types of elements.
 macro_rules! views {
-    ($(#[$doc:meta])* $name:ident, $argument:literal, $needed:literal: $($variant:ident($type:ty))*) => {
+    (
+        $(#[$doc:meta])* $name:ident, $argument:literal, $needed:literal:
+        $($variant:ident($type:ty))*
+    ) => {
         $(#[$doc])*
         pub(crate) enum $name {
             $($variant(View<$type>),)*
@@ -62,6 +65,29 @@ macro_rules! with_labels {
 
 pub(crate) use with_labels;
 
+/// Evaluates an expression for the array in an `Option<&Intensities>`, whatever its type, or the
+/// one for `None`.
+macro_rules! with_intensities {
+    ($intensities:expr, $view:ident => $with:expr, None => $without:expr) => {
+        match $intensities {
+            None => $without,
+            Some(Intensities::U8($view)) => $with,
+            Some(Intensities::U16($view)) => $with,
+            Some(Intensities::U32($view)) => $with,
+            Some(Intensities::I16($view)) => $with,
+            Some(Intensities::I32($view)) => $with,
+            Some(Intensities::I64($view)) => $with,
+            Some(Intensities::F32($view)) => $with,
+            Some(Intensities::F64($view)) => $with,
+        }
+    };
+}
+
+fn intensities_of(array: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Intensities>> {
+    let read = |array| Intensities::of(&in_place(numpys(array)?)?);
+    array.map(read).transpose()
+}
+
 /// The error for an array of elements that are not measured.
 fn refused(name: &str, needed: &str, array: &Bound<'_, PyUntypedArray>) -> PyErr {
     errors::input(format!(
@@ -77,17 +103,11 @@ fn run_labels<L: Label + Element>(
     options: &MeasureOptions,
 ) -> trazar::Result<Measures> {
     let labels = labels.view();
-    macro_rules! with_each {
-        ($($variant:ident)*) => {
-            match intensities {
-                None => engine.measure(labels, options),
-                $(Some(Intensities::$variant(view)) => {
-                    engine.measure_intensities(labels, view.view(), options)
-                })*
-            }
-        };
-    }
-    with_each! { U8 U16 U32 I16 I32 I64 F32 F64 }
+    with_intensities!(
+        intensities,
+        view => engine.measure_intensities(labels, view.view(), options),
+        None => engine.measure(labels, options)
+    )
 }
 
 /// The options for properties by their names, and a spacing of rows and columns.
@@ -115,10 +135,7 @@ pub(crate) fn measure<'py>(
     let labels = in_place(numpys(labels)?)?;
     let pixels = labels.len() as u64;
     let labels = Labels::of(&labels)?;
-    let intensities = match intensities {
-        Some(array) => Some(Intensities::of(&in_place(numpys(array)?)?)?),
-        None => None,
-    };
+    let intensities = intensities_of(intensities)?;
     let measures = work::run(
         py,
         device.named_engine(py)?,
@@ -165,10 +182,7 @@ pub(crate) fn measure_part(
 ) -> PyResult<MeasurePart> {
     let options = options(&properties, spacing)?;
     let labels = Labels::of(&in_place(numpys(labels)?)?)?;
-    let intensities = match intensities {
-        Some(array) => Some(Intensities::of(&in_place(numpys(array)?)?)?),
-        None => None,
-    };
+    let intensities = intensities_of(intensities)?;
     let own = rows.0..rows.1;
     let part = detached(py, move || {
         let intensities = intensities.as_ref();
@@ -187,18 +201,13 @@ fn part_of<L: Label + Element>(
     options: &MeasureOptions,
 ) -> trazar::Result<library::MeasurePart> {
     let labels = labels.view();
-    macro_rules! with_each {
-        ($($variant:ident)*) => {
-            match intensities {
-                None => library::MeasurePart::of(labels, own, first_row, options),
-                $(Some(Intensities::$variant(view)) => {
-                    let view = view.view();
-                    library::MeasurePart::of_intensities(labels, view, own, first_row, options)
-                })*
-            }
-        };
-    }
-    with_each! { U8 U16 U32 I16 I32 I64 F32 F64 }
+    with_intensities!(
+        intensities,
+        view => {
+            library::MeasurePart::of_intensities(labels, view.view(), own, first_row, options)
+        },
+        None => library::MeasurePart::of(labels, own, first_row, options)
+    )
 }
 
 #[pymethods]

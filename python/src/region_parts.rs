@@ -1,19 +1,17 @@
 //! Bands of rows of an array of values, traced separately and joined: what `trazar.dask` passes to
 //! its workers.
 
-use numpy::{Element, PyArray1, PyArray2, PyArrayMethods};
+use numpy::{Element, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
 use trazar::trace::{self, ValueBand};
 use trazar::{PixelValue, RegionOptions, ValueImage};
 
 use crate::arrays::python_bytes;
-use crate::contours::HostContours;
 use crate::errors;
 use crate::parts::{Reduced, detached};
-use crate::regions::{Counted, Traced, neighbours, on_values};
+use crate::regions::{Counted, Traced, neighbours, on_values, traced};
 use crate::view::View;
 
 /// Defines [`AnyPart`].
@@ -97,7 +95,6 @@ type Rows<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
 /// unless the band ends at the frame.
 #[pyfunction]
 pub(crate) fn trace_region_part(
-    py: Python<'_>,
     rows: Rows<'_>,
     first_row: u32,
     above: Option<Rows<'_>>,
@@ -142,7 +139,6 @@ pub(crate) fn trace_region_part(
             part: T::wrap(part),
         })
     }
-    let _ = py;
     let options = RegionOptions::default().connectivity(neighbours(connectivity));
     let (array, mask) = rows;
     let beside = [above, below];
@@ -185,7 +181,9 @@ impl RegionPart {
 
     /// The regions, of the part of all rows.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Traced<'py>> {
-        with_part!(&self.part, part => finish(py, part))
+        with_part!(&self.part, part => {
+            traced(py, detached(py, || part.try_clone()?.finish())?)
+        })
     }
 
     /// The number of regions, of the part of all rows.
@@ -208,25 +206,7 @@ impl RegionPart {
         let part = &this.get().part;
         let bytes = detached(py, || with_part!(part, part => part.to_bytes()))?;
         let from_bytes = this.get_type().getattr(intern!(py, "from_bytes"))?;
-        let bytes = python_bytes(py, &bytes)?;
-        Ok((
-            from_bytes,
-            PyTuple::new(
-                py,
-                [part.dtype().into_pyobject(py)?.into_any(), bytes.into_any()],
-            )?,
-        ))
+        let arguments = (part.dtype(), python_bytes(py, &bytes)?);
+        Ok((from_bytes, arguments.into_pyobject(py)?))
     }
-}
-
-fn finish<'py, T: Part>(py: Python<'py>, part: &trace::RegionPart<T>) -> PyResult<Traced<'py>> {
-    let regions = detached(py, || part.try_clone()?.finish())?;
-    let parts = regions.into_arrays();
-    let contours = parts.contours;
-    Ok((
-        Bound::new(py, HostContours { contours })?,
-        PyArray1::from_vec(py, parts.values).into_any(),
-        PyArray1::from_vec(py, parts.regions).into_any(),
-        parts.count,
-    ))
 }

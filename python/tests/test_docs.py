@@ -61,8 +61,10 @@ def run(name: str, text: str) -> int:
 
 
 @pytest.mark.parametrize(("name", "text"), list(documented()), ids=lambda value: str(value)[:40])
-def test_examples_hold(name, text):
+def test_examples_hold(name, text, tmp_path, monkeypatch):
     assert text, f"{name} has no docstring"
+    # Some write files.
+    monkeypatch.chdir(tmp_path)
     attempted = run(name, text)
     assert attempted or name in ("trazar", "trazar.dask"), f"{name} has no example"
 

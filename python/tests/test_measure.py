@@ -178,7 +178,8 @@ def test_channels_names_and_separators(rng):
 def test_nan_and_infinity_are_intensities():
     labels = np.array([[1, 1, 2, 2, 3, 3]])
     intensities = np.array([[np.nan, 1, np.inf, 1, -np.inf, np.inf]])
-    found = trazar.measure(labels, intensities, ("intensity_min", "intensity_max", "intensity_mean"))
+    properties = ("intensity_min", "intensity_max", "intensity_mean")
+    found = trazar.measure(labels, intensities, properties)
     np.testing.assert_array_equal(found["intensity_min"], [np.nan, 1, -np.inf])
     np.testing.assert_array_equal(found["intensity_max"], [np.nan, np.inf, np.inf])
     np.testing.assert_array_equal(found["intensity_mean"], [np.nan, np.inf, np.nan])

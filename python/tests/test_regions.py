@@ -50,7 +50,10 @@ def random_values(rng: np.random.Generator, dtype: type, largest: int = 30) -> n
 
 
 def normalized(ring: list) -> tuple:
-    """A closed ring, from its least corner on. Where rings pass a corner twice, the least rotation."""
+    """A closed ring, from its least corner on.
+
+    Where rings pass a corner twice, the least rotation.
+    """
     points = [tuple(point) for point in ring[:-1]]
     least = min(points)
     starts = [i for i, point in enumerate(points) if point == least]

@@ -95,7 +95,8 @@ def test_polygons_are_the_outer_borders(rng):
     mask[4:6, 5:8] = False
     mask[15, 20] = True
     (polygon,) = rle.polygons(mask)
-    assert sorted(zip(polygon[::2], polygon[1::2], strict=True)) == [(3, 2), (3, 8), (11, 2), (11, 8)]
+    corners = sorted(zip(polygon[::2], polygon[1::2], strict=True))
+    assert corners == [(3, 2), (3, 8), (11, 2), (11, 8)]
     # pycocotools fills polygons with half a pixel more or less.
     filled = coco.decode(coco.frPyObjects([polygon], 20, 30))[:, :, 0]
     assert filled[3:8, 4:11].all() and not filled[:2].any()

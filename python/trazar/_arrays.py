@@ -22,6 +22,11 @@ def is_on_gpu(array: Any) -> bool:
 _is_on_gpu = getattr(_trazar, "is_on_gpu", None)
 
 
+def is_masked(array: Any) -> bool:
+    """Whether it is a masked array, of NumPy or of a library like it."""
+    return hasattr(array, "mask") and hasattr(array, "filled")
+
+
 def checked_images(given: Any, function: str, batch: bool) -> Any:
     """Return one image, of shape (H, W), or with ``batch`` N images, of shape (N, H, W).
 

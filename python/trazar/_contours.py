@@ -310,8 +310,8 @@ class Contours:
         host = self._on_host()
         x, y = host.points[host.offsets[:-1]].T
         if self.geometry == "edges":
-            # A ring starts at its topmost, then leftmost corner. Of an outer ring it is that of the
-            # component's first pixel; of a hole's, of the hole's, below a pixel of the component.
+            # A ring starts at its topmost, then leftmost corner. That is the corner of the first
+            # pixel of the component, or of the hole, which is below a pixel of the component.
             y = y - host.kinds
         found: NDArray[Any] = labels[y, x]
         return found
@@ -397,7 +397,7 @@ class Contours:
         import numpy as np
         import shapely
 
-        # A first error in GEOS while there is memory: the first C++ exception of a thread allocates,
+        # A first error in GEOS while there is memory: a thread's first C++ exception allocates,
         # and for want of memory ends the process.
         shapely.from_wkt("?", on_invalid="ignore")
         coordinates, rings, polygons = self._on_host().rings()

@@ -27,7 +27,7 @@ class CostDistance:
     """Costs of travel: what :func:`cost_distance` returns.
 
     Arrays are NumPy's, or ``xarray.DataArray`` with the coordinates of the friction if that is one.
-    Of friction on a GPU, ``cost`` is there too: an array that CuPy, PyTorch and others take without
+    If the friction is on a GPU, so is ``cost``: an array that CuPy, PyTorch and others take without
     a copy, as ``cupy.asarray(cost)`` and ``torch.from_dlpack(cost)``. ``cost.get()`` is NumPy's.
 
     Attributes
@@ -468,9 +468,9 @@ def _device_friction(friction: Any) -> Any:
         dtype = friction.dtype
         if dtype.is_complex:
             raise InputError(f"friction of type {dtype}: it is of numbers")
-        taken = (torch.uint8, torch.bool, torch.float32, torch.float64)
-        taken += tuple(getattr(torch, name) for name in ("uint16", "uint32") if hasattr(torch, name))
-        if dtype not in taken:
+        # Not all versions of PyTorch have all of these.
+        types = ("bool", "uint8", "uint16", "uint32", "float32", "float64")
+        if dtype not in [getattr(torch, name, None) for name in types]:
             small = dtype.is_floating_point and dtype.itemsize < 4
             friction = friction.to(torch.float32 if small else torch.float64)
         return friction.detach().contiguous()

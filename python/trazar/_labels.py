@@ -162,8 +162,7 @@ def label(
     image, threshold = without_nodata(image, threshold, nodata)
     options = (structure, connectivity, algorithm, False, threshold, device)
     if output is None:
-        with reporting(progress):
-            labels, [count], _ = _labelled(image, False, *options)
+        labels, [count], _ = _labelled(image, False, *options, progress=progress)
         return labels, count
     into: Any = output if _is_array(output) else None
     dtype = _dtype(output)
@@ -175,13 +174,11 @@ def label(
                 f"output={dtype}: of an image on a GPU, labels are int32; convert them, or give an "
                 "array of that type"
             )
-        with reporting(progress):
-            labels, [count], _ = _labelled(image, False, *options)
+        labels, [count], _ = _labelled(image, False, *options, progress=progress)
         _check_holds(dtype, most, count)
         return labels if on_gpu else labels.astype(dtype, copy=False), count
-    with reporting(progress):
-        direct = into if on_gpu else _direct(into, dtype)
-        labels, [count], _ = _labelled(image, False, *options, direct)
+    direct = into if on_gpu else _direct(into, dtype)
+    labels, [count], _ = _labelled(image, False, *options, direct, progress)
     # Written already, if there are none.
     if labels is not None:
         if into.shape != labels.shape:
@@ -294,8 +291,7 @@ def label_stats(
     """
     image, threshold = without_nodata(image, threshold, nodata)
     options = (structure, connectivity, algorithm, True, threshold, device)
-    with reporting(progress):
-        labels, _, columns = _labelled(image, False, *options)
+    labels, _, columns = _labelled(image, False, *options, progress=progress)
     return labels, columns or {}
 
 
@@ -354,15 +350,17 @@ def _labelled(
     threshold: float | None,
     device: Device,
     output: Any = None,
+    progress: Progress | None = None,
 ) -> tuple[Any, list[int], dict[str, NDArray[Any]] | None]:
     """Return labels, or None if they were written to ``output``; counts; columns if asked for."""
     neighbours = _neighbours(structure, connectivity)
     images = checked_images(images, "label_stats" if statistics else "label", batch)
     options = (batch, neighbours, algorithm, statistics, threshold)
-    if is_on_gpu(images):
-        check_device(device)
-        return _trazar.device_label(images, *options, output)
-    return _trazar.label(images, *options, device, output)
+    with reporting(progress):
+        if is_on_gpu(images):
+            check_device(device)
+            return _trazar.device_label(images, *options, output)
+        return _trazar.label(images, *options, device, output)
 
 
 def _is_array(output: Any) -> bool:

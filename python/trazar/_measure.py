@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from trazar import _trazar
-from trazar._arrays import check_device, is_on_gpu
+from trazar._arrays import check_device, is_masked, is_on_gpu
 from trazar._errors import InputError
 
 if TYPE_CHECKING:
@@ -175,7 +175,6 @@ def _assembled(
 
 def _tabulated(columns: list[tuple[str, Any]]) -> _Table:
     """Return each property's columns with their indices."""
-    """Return each property's columns with their indices."""
     table: _Table = {}
     for column, values in columns:
         name, *indices = column.split("-")
@@ -248,7 +247,7 @@ def _on_host(given: Any, name: str) -> Any:
 
     if is_on_gpu(given):
         raise InputError(f"{name} on a GPU, and the labels not: give both in one place")
-    if hasattr(given, "mask") and hasattr(given, "filled"):
+    if is_masked(given):
         raise InputError(f"{name} is a masked array: give {name}.filled(0), say")
     return np.asarray(given)
 

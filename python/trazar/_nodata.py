@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trazar._arrays import check_threshold, is_on_gpu
+from trazar._arrays import check_threshold, is_masked, is_on_gpu
 from trazar._errors import InputError
 
 
@@ -16,7 +16,7 @@ def without_nodata(image: Any, threshold: Any, nodata: float | None) -> tuple[An
         raise InputError(
             "nodata of an image on a GPU: give (image > threshold) & (image != nodata) instead"
         )
-    if hasattr(image, "mask") and hasattr(image, "filled"):
+    if is_masked(image):
         raise InputError("nodata of a masked array: give array.filled(nodata)")
     import numpy as np
 

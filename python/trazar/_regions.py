@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from trazar import _trazar
-from trazar._arrays import check_connectivity, check_device, is_on_gpu
+from trazar._arrays import check_connectivity, check_device, is_masked, is_on_gpu
 from trazar._contours import Contours, _counted
 from trazar._errors import InputError
 from trazar._progress import reporting
@@ -561,7 +561,7 @@ def _values(image: Any, name: str) -> NDArray[Any]:
 
     if is_on_gpu(image):
         raise InputError(f"{name} on a GPU: this is done on the processor; copy it first")
-    if hasattr(image, "mask") and hasattr(image, "filled"):
+    if is_masked(image):
         raise InputError(
             f"{name} is a masked array: give its data, and mask=~numpy.ma.getmaskarray({name})"
         )
@@ -589,16 +589,21 @@ def _values(image: Any, name: str) -> NDArray[Any]:
     return np.require(array, array.dtype.newbyteorder("="), ["ALIGNED"])
 
 
-def _numbers(background: ArrayLike | None) -> list[float]:
-    """Return the values to leave out of an array on a GPU."""
+def _given_background(background: ArrayLike) -> NDArray[Any]:
+    """Return the values to leave out, of any type of numbers."""
     import numpy as np
 
-    if background is None:
-        return []
     given = np.asarray(background).ravel()
     if given.dtype.kind not in "biuf":
         raise InputError(f"background={background!r}: it is a number, or some")
-    numbers: list[float] = given.tolist()
+    return given
+
+
+def _numbers(background: ArrayLike | None) -> list[float]:
+    """Return the values to leave out of an array on a GPU."""
+    if background is None:
+        return []
+    numbers: list[float] = _given_background(background).tolist()
     return numbers
 
 
@@ -608,9 +613,7 @@ def _background(background: ArrayLike | None, values: NDArray[Any]) -> NDArray[A
 
     if background is None:
         return np.empty(0, values.dtype)
-    given = np.asarray(background).ravel()
-    if given.dtype.kind not in "biuf":
-        raise InputError(f"background={background!r}: it is a number, or some")
+    given = _given_background(background)
     with np.errstate(invalid="ignore", over="ignore"):
         kept = given.astype(values.dtype)
     same: NDArray[Any] = kept[kept == given]

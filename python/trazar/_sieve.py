@@ -75,7 +75,9 @@ def sieve(
     if mask is not None:
         mask = np.asarray(mask)
         if mask.shape != array.shape:
-            raise InputError(f"mask of shape {mask.shape}: it has that of the source, {array.shape}")
+            raise InputError(
+                f"mask of shape {mask.shape}: it has that of the source, {array.shape}"
+            )
     if out is not None and out.shape != array.shape:
         raise InputError(f"out of shape {out.shape}: it has that of the source, {array.shape}")
     given = array.astype(np.int16) if array.dtype == np.int8 else array

@@ -66,7 +66,7 @@ def find_contours(
         the type of an array of floating point numbers, one of NumPy's is not. Without it, what is
         not 0. (NaN in an image with a threshold is an error, without ``nodata``.)
     nodata : number, optional
-        The value of pixels without data, which are background: ``numpy.nan`` for NaN. Not of an
+        The value of pixels without data, which are background: ``numpy.nan`` for NaN. Not for an
         image on a GPU. The image is compared first, which takes a byte per pixel.
     progress : callable, optional
         Called now and then with the share of the work that is done, from 0 to 1, on another thread.

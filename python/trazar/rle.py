@@ -59,10 +59,9 @@ def encode(masks: Any, *, layout: str | None = None) -> Any:
     Parameters
     ----------
     masks : array
-        Booleans or numbers of any strides; foreground is what is not 0. On a GPU, arrays of PyTorch
-        or CuPy are encoded there. One mask of shape (H, W),
-        or several: of shape (H, W, N) if the array is contiguous in Fortran's order, as
-        pycocotools takes it, and of shape (N, H, W) otherwise.
+        Booleans or numbers of any strides; foreground is what is not 0. Arrays of PyTorch or CuPy
+        on a GPU are encoded there. One mask has shape (H, W). Several have shape (H, W, N) if the
+        array is contiguous in Fortran's order, as pycocotools takes it, and (N, H, W) otherwise.
     layout : {"HWN", "NHW"}, optional
         The axes of several masks, whatever their order in memory.
 
@@ -239,7 +238,9 @@ def iou(dt: Any, gt: Any, pyiscrowd: Any) -> Any:
 
     crowd = np.asarray(pyiscrowd, bool).ravel()
     if len(crowd) != len(gt):
-        raise InputError(f"pyiscrowd of length {len(crowd)}: one for each of gt, which has {len(gt)}")
+        raise InputError(
+            f"pyiscrowd of length {len(crowd)}: one for each of gt, which has {len(gt)}"
+        )
     if len(dt) == 0 or len(gt) == 0:
         return []
     found, truth = _boxes(dt), _boxes(gt)

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use trazar::cuda::dlpack::{self, DLManagedTensor, DLManagedTensorVersioned, Imported};
 use trazar::cuda::{CudaResult, DeviceBuffer, Owner, Queue, RawBuffer, Release, Stream};
-use trazar::gpu::View;
+use trazar::gpu::{Pod, View};
 use trazar::{DeviceImage, DeviceImageBatch};
 
 use super::array::{UNVERSIONED, VERSIONED, tensor_error};
@@ -50,6 +50,41 @@ pub(super) struct Layout {
     pub(super) strides: Option<Vec<isize>>,
 }
 
+/// Whether kernels take memory at this address in place: a `Gpu`'s own memory is as aligned.
+pub(super) fn is_aligned(address: u64) -> bool {
+    address.is_multiple_of(256)
+}
+
+/// The number of elements from the first of some rows to the last. A size beyond the memory is
+/// refused when its address is checked.
+pub(super) fn span(rows: usize, width: usize, pitch: usize) -> usize {
+    match (rows, width) {
+        (0, _) | (_, 0) => 0,
+        _ => (rows - 1).saturating_mul(pitch).saturating_add(width),
+    }
+}
+
+/// Elements at an address as a buffer, which does not keep them, once the driver has confirmed that
+/// they are memory of the stream's device.
+///
+/// # Safety
+/// While the buffer exists, the memory stays allocated, and no one else writes it (or, if the
+/// buffer is written, reads it) except in the order of the stream.
+pub(super) unsafe fn adopted<T: Pod>(
+    address: u64,
+    len: usize,
+    stream: &Stream,
+) -> CudaResult<DeviceBuffer<T>> {
+    let raw = RawBuffer {
+        address,
+        len,
+        stream: stream.clone(),
+        release: Release::InOrder(Owner::none()),
+    };
+    // SAFETY: the caller's promise. There is nothing to release.
+    unsafe { DeviceBuffer::from_raw(raw) }
+}
+
 impl<'py> Input<'py> {
     /// An array of shape (H, W), or with `batch` (N, H, W), in a GPU's memory. Foreground is what
     /// is greater than `threshold`, or without one every value other than 0. Elements other than
@@ -74,10 +109,12 @@ impl<'py> Input<'py> {
             (layout, KeptInput::Tensor(tensor))
         } else {
             let layout = layout(&array, library, &place.stream)?;
-            match rows(&layout) {
+            match rows(&layout, 1) {
                 Some(_) => (layout, KeptInput::Array(array)),
                 None => {
-                    let copy = contiguous(&array, library, &layout)?;
+                    let is_image = matches!(layout.shape.len(), 2 | 3);
+                    let copy = is_image.then(|| contiguous(&array, library)).transpose()?;
+                    let copy = copy.flatten().ok_or_else(|| refused(&layout))?;
                     (
                         self::layout(&copy, library, &place.stream)?,
                         KeptInput::Array(copy),
@@ -85,7 +122,7 @@ impl<'py> Input<'py> {
                 }
             }
         };
-        let Some((images, height, width, pitch)) = rows(&layout) else {
+        let Some((images, height, width, pitch)) = rows(&layout, 1) else {
             return Err(refused(&layout));
         };
         check_batch(layout.shape.len() == 3, batch)?;
@@ -112,13 +149,7 @@ impl<'py> Input<'py> {
     /// The number of bytes from the first pixel of all images to the last.
     fn len(&self) -> usize {
         let rows = self.height as usize * self.images.unwrap_or(1) as usize;
-        if rows == 0 || self.width == 0 {
-            return 0;
-        }
-        // Sizes beyond the memory are refused when the address is checked.
-        (rows - 1)
-            .saturating_mul(self.pitch)
-            .saturating_add(self.width as usize)
+        span(rows, self.width as usize, self.pitch)
     }
 
     /// The bytes of all images.
@@ -131,14 +162,8 @@ impl<'py> Input<'py> {
     /// The first `len` bytes as a buffer, once the driver has confirmed that they are memory of the
     /// stream's device.
     fn adopted(&self, len: usize) -> CudaResult<DeviceBuffer<u8>> {
-        let raw = RawBuffer {
-            address: self.address,
-            len,
-            stream: self.place.stream.clone(),
-            release: Release::InOrder(Owner::none()),
-        };
         // SAFETY: as in `pack`.
-        unsafe { DeviceBuffer::from_raw(raw) }
+        unsafe { adopted(self.address, len, &self.place.stream) }
     }
 
     /// The image, packed by work on the stream.
@@ -154,8 +179,7 @@ impl<'py> Input<'py> {
     /// [`DeviceLabeler::label_bytes`](trazar::DeviceLabeler::label_bytes).
     pub(crate) fn buffer(&self) -> trazar::Result<Option<DeviceBuffer<u8>>> {
         let is_dense = self.pitch == self.width as usize && self.width.is_multiple_of(16);
-        // As aligned as a `Gpu`'s memory.
-        if !is_dense || !self.address.is_multiple_of(256) || self.images.is_some() {
+        if !is_dense || !is_aligned(self.address) || self.images.is_some() {
             return Ok(None);
         }
         Ok(Some(self.adopted(self.len())?))
@@ -281,16 +305,21 @@ pub(super) fn device_index(array: &Bound<'_, PyAny>, library: Library) -> PyResu
 
 /// The memory layout of an array of bytes.
 fn layout(array: &Bound<'_, PyAny>, library: Library, stream: &Stream) -> PyResult<Layout> {
-    let py = array.py();
     if library != Library::Torch {
         return from_interface(array, stream);
     }
-    // PyTorch builds the entries of `__cuda_array_interface__` from these, which takes ten times as
-    // long.
+    torch_layout(array, 1)
+}
+
+/// The layout of an array of PyTorch's, of elements of `size` bytes. PyTorch builds the entries of
+/// `__cuda_array_interface__` from the same, which takes ten times as long.
+pub(super) fn torch_layout(array: &Bound<'_, PyAny>, size: isize) -> PyResult<Layout> {
+    let py = array.py();
+    let strides: Vec<isize> = array.call_method0(intern!(py, "stride"))?.extract()?;
     Ok(Layout {
         address: array.call_method0(intern!(py, "data_ptr"))?.extract()?,
         shape: array.getattr(intern!(py, "shape"))?.extract()?,
-        strides: Some(array.call_method0(intern!(py, "stride"))?.extract()?),
+        strides: Some(strides.into_iter().map(|step| step * size).collect()),
     })
 }
 
@@ -417,9 +446,9 @@ fn take<M: dlpack::Managed + 'static>(
     Ok(imported)
 }
 
-/// The number of images, their height and width, and the bytes from row to row, if each row's bytes
-/// are contiguous and all rows are equally far apart.
-fn rows(layout: &Layout) -> Option<(usize, usize, usize, usize)> {
+/// The number of images, their height and width, and the elements, of `size` bytes, from row to
+/// row, if each row's elements are contiguous and all rows are equally far apart.
+pub(super) fn rows(layout: &Layout, size: usize) -> Option<(usize, usize, usize, usize)> {
     let (images, height, width) = match layout.shape[..] {
         [height, width] => (1, height, width),
         [images, height, width] => (images, height, width),
@@ -435,34 +464,38 @@ fn rows(layout: &Layout) -> Option<(usize, usize, usize, usize)> {
     };
     // Strides of axes with one element do not matter.
     let plane = plane.filter(|_| images > 1);
+    let elements = |step: isize| {
+        let step = usize::try_from(step).ok()?;
+        let elements = step.checked_div(size)?;
+        (elements * size == step).then_some(elements)
+    };
     let pitch = match (height > 1, plane) {
-        (true, _) => usize::try_from(row).ok()?,
-        (false, Some(plane)) => usize::try_from(plane).ok()?,
+        (true, _) => elements(row)?,
+        (false, Some(plane)) => elements(plane)?,
         (false, None) => width,
     };
-    let follows = width <= 1 || column == 1;
+    let follows = width <= 1 || elements(column) == Some(1);
     let continues = plane.is_none_or(|plane| {
         let next = pitch.checked_mul(height);
-        next.is_some_and(|next| usize::try_from(plane) == Ok(next))
+        next.is_some_and(|next| elements(plane) == Some(next))
     });
     (follows && continues && pitch >= width).then_some((images, height, width, pitch))
 }
 
-/// A copy of the array in C order, by its own library.
-fn contiguous<'py>(
+/// A copy of the array in C order, by its own library, if it is known.
+pub(super) fn contiguous<'py>(
     array: &Bound<'py, PyAny>,
     library: Library,
-    layout: &Layout,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = array.py();
-    match library {
-        _ if !matches!(layout.shape.len(), 2 | 3) => Err(refused(layout)),
-        Library::Torch => array.call_method0(intern!(py, "contiguous")),
+    let copy = match library {
+        Library::Torch => array.call_method0(intern!(py, "contiguous"))?,
         Library::Cupy => py
             .import(intern!(py, "cupy"))?
-            .call_method1(intern!(py, "ascontiguousarray"), (array,)),
-        Library::Other => Err(refused(layout)),
-    }
+            .call_method1(intern!(py, "ascontiguousarray"), (array,))?,
+        Library::Other => return Ok(None),
+    };
+    Ok(Some(copy))
 }
 
 fn refused(layout: &Layout) -> PyErr {

@@ -6,7 +6,7 @@ use trazar::cuda::{DeviceBuffer, Queue};
 use trazar::{Component, DeviceBytes, DeviceImage, DeviceLabeler, DeviceLabels, LabelOptions};
 
 use super::array::{DeviceArray, Kind};
-use super::input::Input;
+use super::input::{Input, is_aligned};
 use super::output;
 use crate::arguments::Name;
 use crate::errors;
@@ -135,11 +135,10 @@ fn label_into(
     options: &LabelOptions,
     mut output: DeviceBuffer<u32>,
 ) -> trazar::Result<Labelled> {
-    // Kernels need the alignment that a `Gpu`'s own memory has. Images of more pixels are labelled
-    // in bands.
-    let is_aligned = output.as_ptr().addr().is_multiple_of(256);
+    let in_place = is_aligned(output.as_ptr().addr() as u64);
     let pixels = u64::from(image.width()) * u64::from(image.height());
-    let found = if is_aligned && pixels < 1 << 31 {
+    // Images of more pixels are labelled in bands.
+    let found = if in_place && pixels < 1 << 31 {
         Labelled::one(labeler.label_into(image, options, output)?)?
     } else {
         let found = labeler.label(image, options)?;

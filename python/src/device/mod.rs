@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `place.rs` | devices, the caller's current stream, and the kernels there |
 //! | `input.rs` | arrays of other libraries, used where they lie |
+//! | `numbers.rs` | the same for arrays of numbers of more types |
 //! | `output.rs` | such arrays as the destination of labels |
 //! | `array.rs` | results, for other libraries to use |
 //! | `contours.rs`, `distances.rs`, `labels.rs` | the jobs |
@@ -19,6 +20,7 @@ mod contours;
 mod distances;
 mod input;
 mod labels;
+mod numbers;
 mod output;
 mod parts;
 mod place;

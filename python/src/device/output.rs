@@ -2,9 +2,9 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use trazar::cuda::{DeviceBuffer, Owner, RawBuffer, Release};
+use trazar::cuda::DeviceBuffer;
 
-use super::input::{Layout, device_index, interface, is_on_gpu};
+use super::input::{Layout, adopted, device_index, interface, is_on_gpu, torch_layout};
 use super::place::{Library, OpenStream, place};
 use crate::errors;
 
@@ -43,15 +43,9 @@ pub(super) fn buffer(
         waits.map_err(|error| errors::from_library(error.into()))?;
     }
     let (is_integer, layout) = if own == Library::Torch {
-        let strides: Vec<isize> = output.call_method0(intern!(py, "stride"))?.extract()?;
         let dtype = output.getattr(intern!(py, "dtype"))?.str()?;
-        let layout = Layout {
-            address: output.call_method0(intern!(py, "data_ptr"))?.extract()?,
-            shape: output.getattr(intern!(py, "shape"))?.extract()?,
-            strides: Some(strides.into_iter().map(|step| step * 4).collect()),
-        };
         let is_integer = matches!(dtype.to_str()?, "torch.int32" | "torch.uint32");
-        (is_integer, layout)
+        (is_integer, torch_layout(output, 4)?)
     } else {
         if !output.hasattr(intern!(py, "__cuda_array_interface__"))? {
             return Err(errors::input(
@@ -82,16 +76,10 @@ pub(super) fn buffer(
             )),
         };
     }
-    let raw = RawBuffer {
-        address: layout.address,
-        len: shape[0] * shape[1],
-        stream: stream.clone(),
-        release: Release::InOrder(Owner::none()),
-    };
     // SAFETY: the array declares this memory, writable and of this type, and the caller of Python's
     // function keeps it and leaves it alone during the call, which waits for the work; the driver
     // confirms that it is memory of the stream's device.
-    let buffer = unsafe { DeviceBuffer::from_raw(raw) };
+    let buffer = unsafe { adopted(layout.address, shape[0] * shape[1], stream) };
     Ok(Some(
         buffer.map_err(|error| errors::from_library(error.into()))?,
     ))

@@ -79,7 +79,7 @@ class TorchArray(Array):
 
     def contiguous(self):
         TorchArray.contiguous_calls += 1
-        return TorchArray(np.ascontiguousarray(self.array))
+        return type(self)(np.ascontiguousarray(self.array))
 
 
 class Stream:
@@ -246,6 +246,56 @@ def test_pitched_rows_are_taken_as_they_lie(torch):
         )
     with pytest.raises(trazar.InputError, match="make it contiguous"):
         trazar.label(Array(whole.T))
+
+
+class TorchNumbers(TorchArray):
+    """The same, of any type of numbers."""
+
+    __module__ = "torch"
+
+    def __init__(self, array, stream=None):
+        super().__init__(array, stream)
+        self.dtype = f"torch.{array.dtype}"
+
+    def element_size(self):
+        return self.array.itemsize
+
+
+def cost(friction):
+    return trazar.cost_distance(friction, [(0, 0)])
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.float32])
+def test_rows_of_numbers_are_taken_as_they_lie(torch, dtype):
+    whole = image(20, 64, dtype=dtype)
+    before = TorchArray.contiguous_calls
+    jobs = [(Array, trazar.label_values), (Array, trazar.polygonize), (Array, cost)]
+    jobs += [(TorchNumbers, trazar.label_values), (TorchNumbers, trazar.polygonize)]
+    for view in (whole, whole[:, 5:40], whole[::2], whole[4:5, 3:], whole[1:], whole[4:5][::-1]):
+        for array, job in jobs:
+            log()
+            job(array(view))
+            # Kernels need the alignment of a device's own memory.
+            copies = [line for line in log() if line[0] == "copy"]
+            assert len(copies) == (view.ctypes.data % 256 != 0)
+    assert TorchArray.contiguous_calls == before
+    for view in (whole.T, whole[:, ::2], whole[::-1]):
+        for array, job in jobs:
+            if array is Array:
+                with pytest.raises(trazar.InputError, match="make it contiguous"):
+                    job(Array(view))
+                continue
+            before = TorchArray.contiguous_calls
+            job(array(view))
+            assert TorchArray.contiguous_calls == before + 1
+
+
+def test_numbers_of_other_types_are_refused(torch):
+    for array in (Array, TorchNumbers):
+        with pytest.raises(trazar.InputError, match="image of float64 on a GPU"):
+            trazar.label_values(array(image(20, 48, dtype=np.float64)))
+    with pytest.raises(trazar.InputError, match="friction of int64 on a GPU"):
+        cost(Array(image(20, 48, dtype=np.int64)))
 
 
 @pytest.mark.parametrize("dtype", [bool, np.uint8, np.int8, np.float32, np.int64])

@@ -73,6 +73,13 @@ def rechunked(array: Any, rows: int | str | None) -> Any:
     return array.rechunk({0: heights if rows is None else rows, 1: -1})
 
 
+def refuse_empty(image: Any) -> None:
+    """Refuse an array without pixels."""
+    if 0 in image.shape:
+        height, width = image.shape
+        raise InputError(f"the image is {width} × {height} pixels: both sides must be at least 1")
+
+
 #: Bands of less than this share of the largest are joined.
 SMALL = 16
 
@@ -150,6 +157,12 @@ class Bands:
         keys: list[Key] = [(name, index) for index in range(len(self))]
         self.tasks.update((key, task(index)) for index, key in enumerate(keys))
         return keys
+
+    def beside(self, keys: list[Key], index: int) -> tuple[Key | None, Key | None]:
+        """Return the keys of the bands above and below a band; None at the image's frame."""
+        above = keys[index - 1] if index > 0 else None
+        below = keys[index + 1] if index + 1 < len(keys) else None
+        return above, below
 
     def pack(self) -> list[Key]:
         """Pack each band."""

@@ -16,7 +16,7 @@ from trazar import _trazar
 from trazar._contours import Contours
 from trazar._errors import InputError
 from trazar._tracing import CHAIN_APPROX_SIMPLE, RETR_TREE
-from trazar.dask._bands import Bands, device_of, in_bands
+from trazar.dask._bands import Bands, device_of, in_bands, refuse_empty
 from trazar.dask._dataset import Dataset
 from trazar.dask._lazy import Lazy
 
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from trazar._tracing import Approximation, Geometry, Retrieval
 
     PathLike = str | os.PathLike[str]
+
+
+def _contours(part: _trazar.ContourPart) -> Contours:
+    return Contours(part.finish())
 
 
 class LazyContours(Lazy):
@@ -47,6 +51,7 @@ class LazyContours(Lazy):
     """
 
     __slots__ = ()
+    _made = staticmethod(_contours)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -69,7 +74,7 @@ class LazyContours(Lazy):
         >>> trazar.dask.trace(da.eye(3)).count().compute()
         1
         """
-        return self._then("trazar-count", _count)
+        return self._counted()
 
     def to_delayed(self) -> Any:
         """Return the contours as a Delayed :class:`trazar.Contours`, for tasks of one's own.
@@ -316,22 +321,18 @@ def trace(
     options = (retrieval, approximation, geometry)
     _trazar.trace([[0]], False, *options, None, None, "cpu")
     image = in_bands(array, threshold, rows)
-    height, width = image.shape
-    if 0 in image.shape:
-        raise InputError(f"the image is {width} × {height} pixels: both sides must be at least 1")
+    refuse_empty(image)
     worked_on = device_of(image, device)
     bands = Bands(image, "contours", *options, worked_on)
     packed = bands.pack()
     edges = bands.each("edges", lambda i: (_edges, packed[i]))
-    last = len(bands) - 1
     parts = bands.each(
         "trace",
         lambda i: (
             _part,
             packed[i],
             bands.first_rows[i],
-            edges[i - 1] if i > 0 else None,
-            edges[i + 1] if i < last else None,
+            *bands.beside(edges, i),
             *options,
             worked_on,
         ),
@@ -339,7 +340,7 @@ def trace(
     key = bands.join(parts)
     layer = bands.name("contours")
     graph = bands.over("contours", bands.tasks, image)
-    return LazyContours(graph, key, layer, (height, width), len(bands))
+    return LazyContours(graph, key, layer, image.shape, len(bands))
 
 
 _RETRIEVALS: dict[int, Retrieval] = {0: "external", 1: "list", 2: "ccomp", 3: "tree"}
@@ -424,21 +425,6 @@ def _part(
     return _trazar.trace_part(
         mask, first_row, row_above, row_below, retrieval, approximation, geometry, device
     )
-
-
-def _contours(part: _trazar.ContourPart) -> Contours:
-    return Contours(part.finish())
-
-
-def _finish(parts: list[_trazar.ContourPart]) -> Contours:
-    return _contours(parts[0])
-
-
-LazyContours._finished = _finish
-
-
-def _count(part: _trazar.ContourPart) -> int:
-    return part.count()
 
 
 def _as_opencv(

@@ -307,7 +307,7 @@ def _plain(block: NDArray[Any], no_data: float | None, real: np.dtype[Any]) -> N
 
 
 def _least_change(before: Iterable[_Strip] | None, now: Iterable[_Strip]) -> float | None:
-    """The least cost in strips that is not as before, or of which the id is not; None if all are.
+    """The least cost of a cell whose cost or id is not as before; None if there is no such cell.
 
     At first, all cells without costs are as before.
     """

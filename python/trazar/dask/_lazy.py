@@ -19,8 +19,8 @@ class Lazy(DaskMethodsMixin):  # type: ignore[misc]
 
     __slots__ = ("_extra", "_graph", "_key", "_layer", "_shape", "_shares")
 
-    #: Makes the result, from the part in a list and ``_extra``.
-    _finished: ClassVar[Callable[..., Any]]
+    #: Makes the result, from the part and ``_extra``: a static method.
+    _made: ClassVar[Callable[..., Any]]
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Lazy(DaskMethodsMixin):  # type: ignore[misc]
     __dask_optimize__ = staticmethod(optimize)
 
     def __dask_postcompute__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return type(self)._finished, self._extra
+        return _finish, (type(self)._made, *self._extra)
 
     def __dask_postpersist__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return self._rebuilt, ()
@@ -77,8 +77,21 @@ class Lazy(DaskMethodsMixin):  # type: ignore[misc]
         height, width = self._shape
         return f"{type(self).__name__}({width} × {height} pixels)"
 
+    def _counted(self) -> Any:
+        """Return the number of contours or regions: a Delayed int."""
+        return self._then("trazar-count", _count)
+
     def _then(self, name: str, function: Callable[..., Any], *args: Any) -> Any:
         """Return a task on the part of the whole image."""
         key = f"{name}-{tokenize(self._key, *args)}"
         tasks = {key: (function, self._key, *args)}
         return Delayed(key, HighLevelGraph.from_collections(key, tasks, dependencies=[self]))
+
+
+def _finish(parts: list[Any], made: Callable[..., Any], *extra: Any) -> Any:
+    """Return the result, from the part in a list."""
+    return made(parts[0], *extra)
+
+
+def _count(part: Any) -> Any:
+    return part.count()

@@ -111,18 +111,21 @@ def measure(
     def rows_of(index: int) -> list[Any]:
         return [(array.name, index, 0) for array in values]
 
-    # A band may have fewer rows than a margin: then the rows beside it are those of several.
+    # A band has a row at least, and may have fewer rows than a margin: then the rows beside another
+    # are those of several.
     heights = labels.chunks[0]
     edges = bands.each("edges", lambda i: (_edges, (labels.name, i, 0)))
     firsts = bands.first_rows
 
     def above(index: int) -> list[Any]:
-        kept = [i for i in range(index) if firsts[i] + heights[i] > firsts[index] - _MARGIN]
+        near = range(max(0, index - _MARGIN), index)
+        kept = [i for i in near if firsts[i] + heights[i] > firsts[index] - _MARGIN]
         return [edges[i] for i in kept]
 
     def below(index: int) -> list[Any]:
         end = firsts[index] + heights[index]
-        kept = [i for i in range(index + 1, len(firsts)) if firsts[i] < end + _MARGIN]
+        near = range(index + 1, min(index + 1 + _MARGIN, len(firsts)))
+        kept = [i for i in near if firsts[i] < end + _MARGIN]
         return [edges[i] for i in kept]
 
     parts = bands.each(

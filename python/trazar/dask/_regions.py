@@ -10,7 +10,7 @@ from trazar import _trazar
 from trazar._arrays import check_connectivity
 from trazar._errors import InputError
 from trazar._regions import Regions, _background, _transform, _values
-from trazar.dask._bands import Bands, checked, rechunked
+from trazar.dask._bands import Bands, checked, rechunked, refuse_empty
 from trazar.dask._lazy import Lazy
 
 if TYPE_CHECKING:
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
     #: The first row and the last one of a band.
     Edges: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
+
+
+def _regions(part: _trazar.RegionPart, transform: tuple[float, ...]) -> Regions:
+    return Regions(*part.finish(), transform)
 
 
 class LazyRegions(Lazy):
@@ -35,6 +39,7 @@ class LazyRegions(Lazy):
     """
 
     __slots__ = ()
+    _made = staticmethod(_regions)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -57,7 +62,7 @@ class LazyRegions(Lazy):
         >>> trazar.dask.polygonize(da.eye(3, dtype="u1")).count().compute()
         5
         """
-        return self._then("trazar-count", _count)
+        return self._counted()
 
     def to_delayed(self) -> Any:
         """Return the regions as a Delayed :class:`trazar.Regions`, for tasks of one's own.
@@ -104,7 +109,8 @@ def polygonize(
     Raises
     ------
     InputError
-        For an array or a mask of another shape or type, chunks of unknown sizes, or without pixels.
+        For an array or a mask of another shape or type, for chunks of unknown sizes, and for an
+        array without pixels.
 
     See Also
     --------
@@ -132,43 +138,37 @@ def polygonize(
     image = checked(array, rows)
     # Refuses other types now.
     like = _values(image._meta, "array")
-    if 0 in image.shape:
-        height, width = image.shape
-        raise InputError(f"the image is {width} × {height} pixels: both sides must be at least 1")
+    refuse_empty(image)
     values = rechunked(image.map_blocks(_block, dtype=like.dtype), rows)
-    masks = None
+    read = [values]
     if mask is not None:
         masks = da.asanyarray(mask)
         if masks.shape != image.shape:
             raise InputError(
                 f"mask of shape {masks.shape}: it has the image's shape, {image.shape}"
             )
-        masks = masks.rechunk(values.chunks)
+        read.append(masks.rechunk(values.chunks))
     left_out = _background(background, like)
-    mask_name = None if masks is None else masks.name
-    bands = Bands(values, "regions", left_out.tolist(), mask_name, connectivity)
-    names = [values.name] if masks is None else [values.name, masks.name]
+    names = [each.name for each in read]
+    bands = Bands(values, "regions", left_out.tolist(), *names[1:], connectivity)
 
     def rows_of(index: int) -> list[Any]:
         return [(name, index, 0) for name in names]
 
     edges = bands.each("edges", lambda i: (_edges, rows_of(i)))
-    last = len(bands) - 1
     parts = bands.each(
         "trace",
         lambda i: (
             _part,
             rows_of(i),
             bands.first_rows[i],
-            edges[i - 1] if i > 0 else None,
-            edges[i + 1] if i < last else None,
+            *bands.beside(edges, i),
             left_out,
             connectivity,
         ),
     )
     key = bands.join(parts)
-    below = (values,) if masks is None else (values, masks)
-    graph = bands.over("regions", bands.tasks, *below)
+    graph = bands.over("regions", bands.tasks, *read)
     return LazyRegions(graph, key, bands.name("regions"), image.shape, len(bands), numbers)
 
 
@@ -200,18 +200,3 @@ def _part(
     return _trazar.trace_region_part(
         pair(rows), first_row, row_above, row_below, background, connectivity
     )
-
-
-def _regions(part: _trazar.RegionPart, transform: tuple[float, ...]) -> Regions:
-    return Regions(*part.finish(), transform)
-
-
-def _finish(parts: list[_trazar.RegionPart], transform: tuple[float, ...]) -> Regions:
-    return _regions(parts[0], transform)
-
-
-def _count(part: _trazar.RegionPart) -> int:
-    return part.count()
-
-
-LazyRegions._finished = _finish
