@@ -12,18 +12,16 @@ use trazar_kernels::trace::values::group_borders;
 
 use super::intensities::{AnyIntensities, Intensity, Kind, with_intensities};
 use super::labels::{Label, with_labels};
+use super::records::{Records, wanted};
 use super::strip::{Needs, Sums};
-use super::sums::{Base, Brightness, Outline, Pairs, Powers, Second, Span};
+use super::sums::Span;
 use super::{MeasureOptions, Measures, check, table_of};
 use crate::error::{Result, Unavailable};
 use crate::gpu::{Gpu, GpuBuffer, OnGpu, Scanner, read_first};
 use crate::image::gpu::{AnyValues, DeviceValues, Equality};
 use crate::image::{PixelValue, ValueImage};
-use crate::memory::reserve;
+use crate::memory::{reserve, zeroed_vec};
 use crate::trace::gpu::Groups;
-
-/// Named in out-of-memory errors.
-const SUMS: &str = "the sums of labels";
 
 /// Measures labels on one GPU. Clones work on the same queue.
 ///
@@ -165,8 +163,13 @@ impl<G: Gpu> DeviceMeasurer<G> {
             )?;
             brightness = sums.to_vec()?;
         }
-        let mut all = Sums::default();
-        let background = join_pieces::<L>(&records.to_vec()?, words, &brightness, needs, &mut all)?;
+        let records = Records {
+            begins: sorted.begins()?,
+            sums: records.to_vec()?,
+            brightness,
+            needs,
+        };
+        let (mut all, background) = records.join::<L>()?;
         if needs.spans {
             sorted.add_spans(background, &mut all.spans)?;
         }
@@ -199,24 +202,6 @@ pub(crate) fn measure_host<G: Gpu>(
             }),
         }
     })
-}
-
-/// The bits of the sums that are needed.
-const fn wanted(needs: Needs) -> u32 {
-    let mut bits = 0;
-    if needs.second {
-        bits |= sums::wanted::SECOND;
-    }
-    if needs.powers {
-        bits |= sums::wanted::POWERS;
-    }
-    if needs.pairs {
-        bits |= sums::wanted::PAIRS;
-    }
-    if needs.outline {
-        bits |= sums::wanted::OUTLINE;
-    }
-    bits
 }
 
 /// The runs of a label image, sorted by label.
@@ -294,6 +279,13 @@ impl<G: Gpu> Sorted<G> {
         }
     }
 
+    /// Where each label's runs begin in the order.
+    fn begins(&self) -> Result<Vec<u32>> {
+        let mut begins = zeroed_vec(self.groups.values as usize, "the runs of labels")?;
+        self.groups.order.begins.read_at(0, &mut begins)?;
+        Ok(begins)
+    }
+
     /// Adds the runs of all labels but the first ones, which are background.
     fn add_spans(&self, background: u32, spans: &mut Vec<Span>) -> Result<()> {
         let (starts, ends) = (self.runs.starts.to_vec()?, self.runs.ends.to_vec()?);
@@ -310,157 +302,5 @@ impl<G: Gpu> Sorted<G> {
             }
         }
         Ok(())
-    }
-}
-
-/// A record, word by word.
-struct Record<'a>(std::slice::Iter<'a, u64>);
-
-impl Record<'_> {
-    fn word(&mut self) -> u64 {
-        self.0.next().copied().unwrap_or_default()
-    }
-
-    /// Two numbers of 32 bits.
-    fn pair(&mut self) -> [u32; 2] {
-        let word = self.word();
-        [word as u32, (word >> 32) as u32]
-    }
-
-    fn wide(&mut self) -> i128 {
-        let (low, high) = (self.word(), self.word());
-        (u128::from(high) << 64 | u128::from(low)).cast_signed()
-    }
-}
-
-/// Adds up the pieces of each label, for labels in ascending order. Returns how many labels are
-/// background: those that are not positive.
-fn join_pieces<L: Label>(
-    records: &[u64],
-    words: usize,
-    brightness: &[u64],
-    needs: Needs,
-    all: &mut Sums,
-) -> Result<u32> {
-    fn add<T>(array: &mut Vec<T>, needed: bool, value: T, is_new: bool, join: impl Fn(&mut T, &T)) {
-        match array.last_mut() {
-            _ if !needed => {}
-            Some(last) if !is_new => join(last, &value),
-            _ => array.push(value),
-        }
-    }
-    let count = records.len() / words;
-    reserve(&mut all.bases, count, SUMS)?;
-    reserve(&mut all.second, if needs.second { count } else { 0 }, SUMS)?;
-    reserve(&mut all.powers, if needs.powers { count } else { 0 }, SUMS)?;
-    reserve(&mut all.pairs, if needs.pairs { count } else { 0 }, SUMS)?;
-    reserve(
-        &mut all.outlines,
-        if needs.outline { count } else { 0 },
-        SUMS,
-    )?;
-    reserve(
-        &mut all.brightness,
-        if needs.brightness { count } else { 0 },
-        SUMS,
-    )?;
-    let mut background = 0;
-    let mut last_background = None;
-    let light_words = intensities::WORDS as usize;
-    for (index, record) in records.chunks_exact(words).enumerate() {
-        let mut record = Record(record.iter());
-        let base = base_of::<L>(&mut record);
-        if base.area == 0 {
-            continue;
-        }
-        if base.label <= 0 {
-            if last_background != Some(base.label) {
-                background += 1;
-                last_background = Some(base.label);
-            }
-            continue;
-        }
-        let is_new = all.bases.last().is_none_or(|last| last.label != base.label);
-        add(&mut all.bases, true, base, is_new, Base::join);
-        let (second, powers) = coordinates(&mut record, needs);
-        add(&mut all.second, needs.second, second, is_new, Second::join);
-        add(&mut all.powers, needs.powers, powers, is_new, Powers::join);
-        if needs.pairs {
-            let pairs = Pairs {
-                runs: record.word(),
-                below: record.word(),
-                below_right: record.word(),
-                below_left: record.word(),
-                squares: record.word(),
-                diagonals: record.word(),
-            };
-            add(&mut all.pairs, true, pairs, is_new, Pairs::join);
-        }
-        if needs.outline {
-            let outline = Outline([record.word(), record.word(), record.word()]);
-            add(&mut all.outlines, true, outline, is_new, Outline::join);
-        }
-        if needs.brightness {
-            let light = &brightness[index * light_words..][..light_words];
-            let light = brightness_of(&mut Record(light.iter()), base.area);
-            let join = |mine: &mut Brightness, other: &Brightness| mine.join(other, false);
-            add(&mut all.brightness, true, light, is_new, join);
-        }
-    }
-    Ok(background)
-}
-
-/// The base of a piece.
-fn base_of<L: Label>(record: &mut Record<'_>) -> Base {
-    let area = record.word();
-    let [row, column] = record.pair();
-    let [last_row, min_column] = record.pair();
-    let end = record.word();
-    Base {
-        label: L::of_key(record.word()).number(),
-        area,
-        row,
-        column,
-        last_row,
-        min_column,
-        max_column: (end as u32).wrapping_sub(1),
-    }
-}
-
-/// The sums of coordinates of a piece, as far as they are needed.
-fn coordinates(record: &mut Record<'_>, needs: Needs) -> (Second, Powers) {
-    let (mut second, mut powers) = (Second::default(), Powers::default());
-    if needs.powers {
-        let sums: [[i128; 4]; 4] = std::array::from_fn(|_| std::array::from_fn(|_| record.wide()));
-        second = Second {
-            r: sums[1][0],
-            c: sums[0][1],
-            rr: sums[2][0],
-            rc: sums[1][1],
-            cc: sums[0][2],
-        };
-        powers = Powers(sums.map(|row| row.map(|sum| sum as f64)));
-    } else if needs.second {
-        second = Second {
-            r: record.wide(),
-            c: record.wide(),
-            rr: record.wide(),
-            rc: record.wide(),
-            cc: record.wide(),
-        };
-    }
-    (second, powers)
-}
-
-/// The sums of the intensities of a piece of this number of pixels.
-fn brightness_of(record: &mut Record<'_>, pixels: u64) -> Brightness {
-    let (least, greatest) = (record.word().cast_signed(), record.word().cast_signed());
-    Brightness {
-        pixels,
-        min: least as f64,
-        max: greatest as f64,
-        whole_sum: record.wide(),
-        squares: record.wide().cast_unsigned(),
-        ..Brightness::default()
     }
 }

@@ -27,6 +27,7 @@ mod part_bytes;
 mod part_tests;
 mod planes;
 mod properties;
+mod records;
 mod rows;
 mod slots;
 mod strip;
@@ -37,6 +38,7 @@ mod tests;
 
 use std::ops::Range;
 
+use bytemuck::Zeroable;
 use rayon::prelude::*;
 
 pub(crate) use columns::column_runs;
@@ -51,7 +53,7 @@ pub use table::{Column, Measures, Values};
 
 use crate::error::{Error, OptionProblem, Result};
 use crate::image::{Samples, check_size};
-use crate::memory::{collect, filled_vec, par_collect, with_room, zeroed_vec};
+use crate::memory::{advise_large_pages, collect, filled_vec, par_collect, with_room, zeroed_vec};
 use crate::options::setters;
 use crate::progress::Progress;
 use fill::Filler;
@@ -405,40 +407,24 @@ fn by_label(sums: &Sums) -> Result<(Vec<Span>, Vec<usize>)> {
     Ok((spans, starts))
 }
 
+/// The most columns of a property: moments up to the third order in each coordinate.
+const MAX_COLUMNS: usize = 16;
+
 /// Adds the columns of a property, with a value for each slot of `order`.
 fn add_columns<'a>(
     property: Property,
     order: &[u32],
-    object: &impl Fn(u32) -> Object<'a>,
+    object: &(impl Fn(u32) -> Object<'a> + Sync),
     columns: &mut Vec<Column>,
 ) -> Result<()> {
-    const WHAT: &str = "a table of measures";
-    fn fill<T: Copy + Default>(
-        order: &[u32],
-        count: usize,
-        mut value: impl FnMut(u32, &mut [T]),
-    ) -> Result<Vec<Vec<T>>> {
-        let mut columns = Vec::new();
-        for _ in 0..count {
-            columns.push(with_room(order.len(), WHAT)?);
-        }
-        let mut values = [T::default(); 16];
-        for &slot in order {
-            value(slot, &mut values[..count]);
-            for (column, value) in columns.iter_mut().zip(values) {
-                column.push(value);
-            }
-        }
-        Ok(columns)
-    }
     let names = property.columns();
     let values: Vec<Values> = if property.is_integer() {
-        let columns = fill(order, names.len(), |slot, values| {
+        let columns = fill_columns(order, names.len(), |slot, values| {
             object(slot).integers(property, values);
         })?;
         columns.into_iter().map(Values::Integers).collect()
     } else {
-        let columns = fill(order, names.len(), |slot, values| {
+        let columns = fill_columns(order, names.len(), |slot, values| {
             object(slot).floats(property, values);
         })?;
         columns.into_iter().map(Values::Floats).collect()
@@ -449,4 +435,48 @@ fn add_columns<'a>(
         values,
     }));
     Ok(())
+}
+
+/// `count` columns with an element for each slot of `order`: `value` writes those of a slot.
+fn fill_columns<T: Copy + Default + Zeroable + Send>(
+    order: &[u32],
+    count: usize,
+    value: impl Fn(u32, &mut [T]) + Sync,
+) -> Result<Vec<Vec<T>>> {
+    const WHAT: &str = "a table of measures";
+    /// Rows of the table that a thread fills at a time.
+    const SHARE: usize = 2048;
+    let mut columns = Vec::new();
+    for _ in 0..count {
+        let mut column = zeroed_vec(order.len(), WHAT)?;
+        advise_large_pages(&mut column);
+        columns.push(column);
+    }
+    let fill = |slots: &[u32], mut places: Vec<&mut [T]>| {
+        let mut values = [T::default(); MAX_COLUMNS];
+        for (row, &slot) in slots.iter().enumerate() {
+            value(slot, &mut values[..count]);
+            for (column, value) in places.iter_mut().zip(values) {
+                column[row] = value;
+            }
+        }
+    };
+    if order.len() <= SHARE {
+        fill(order, columns.iter_mut().map(Vec::as_mut_slice).collect());
+        return Ok(columns);
+    }
+    crate::threads::ensure();
+    let mut shares = with_room(order.len().div_ceil(SHARE), WHAT)?;
+    let mut rest: Vec<_> = columns
+        .iter_mut()
+        .map(|column| column.chunks_mut(SHARE))
+        .collect();
+    for slots in order.chunks(SHARE) {
+        let places: Vec<_> = rest.iter_mut().filter_map(Iterator::next).collect();
+        shares.push((slots, places));
+    }
+    shares
+        .into_par_iter()
+        .for_each(|(slots, places)| fill(slots, places));
+    Ok(columns)
 }

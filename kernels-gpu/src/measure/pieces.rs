@@ -15,6 +15,14 @@ pub const fn pieces(labels: u32, runs: u32) -> u32 {
     labels + runs / PIECE
 }
 
+/// The index of the first piece of a label whose runs begin at this place in the order. Of `n` runs
+/// from place `b` on, there are at most `(b + n) / PIECE - b / PIECE + 1` pieces.
+#[inline(always)]
+#[must_use]
+pub const fn first_piece(label: u32, begin: u32) -> u32 {
+    label + begin / PIECE
+}
+
 /// Runs sorted by label.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
@@ -65,11 +73,10 @@ impl SortedRuns<'_> {
         self.runs.starts.len() as u32
     }
 
-    /// The index of a label's first piece. Of `n` runs from index `b` on, there are at most
-    /// `(b + n) / PIECE - b / PIECE + 1` pieces.
+    /// The index of a label's first piece.
     #[inline(always)]
     fn first_piece(&self, label: u32) -> u32 {
-        label + self.begins.ldg(label) / PIECE
+        first_piece(label, self.begins.ldg(label))
     }
 
     /// The piece with an index below [`pieces`].
