@@ -12,7 +12,7 @@
 //! | writes | 5 bits per pixel, rows padded to words of 64 |
 
 use cuda_std::prelude::*;
-use cuda_std::warp::{FULL_MASK, WARP_SIZE};
+use cuda_std::warp::{FULL_MASK, WARP_SIZE, WarpShuffleValue};
 
 use super::row_words;
 use crate::primitives::quotient;
@@ -191,53 +191,129 @@ pub struct Validity<'a> {
     pub pitch: u32,
 }
 
-/// A pixel's value, and whether it is valid, as far as the value says.
-#[derive(Clone, Copy)]
-struct Sample<T> {
-    value: T,
-    is_valid: bool,
+/// A type of values.
+trait Value: Pod {
+    /// The same values as lanes pass them to each other.
+    type Passed: WarpShuffleValue + PartialEq + Default;
+
+    fn passed(self) -> Self::Passed;
 }
 
-impl<T: Pod + PartialEq> Sample<T> {
-    #[inline(always)]
-    fn equals(self, other: Self) -> bool {
-        // planted: equality-valid
-        self.is_valid && other.is_valid && self.value == other.value
-    }
-}
+macro_rules! values {
+    ($($t:ty as $passed:ty),*) => {$(
+        impl Value for $t {
+            type Passed = $passed;
 
-/// The values of an image, for a warp.
+            #[inline(always)]
+            fn passed(self) -> $passed {
+                self.into()
+            }
+        }
+    )*};
+}
+values!(u8 as u32, u16 as u32, u32 as u32, u64 as u64, f32 as f32);
+
+/// The values of an image, for the lanes of a warp, each of which has two pixels of a word.
 struct Values<'a, T: Pod> {
     values: View<'a, T>,
     /// The values of background.
     background: View<'a, T>,
     validity: Validity<'a>,
     raster: Raster,
+    word_x: u32,
+    lane: u32,
+    /// The columns of what the lane loads, and whether the image has them.
+    columns: [u32; 3],
+    has_columns: [bool; 3],
 }
 
-impl<T: Pod + PartialEq + Default> Values<'_, T> {
-    /// Pixel `(x, y)`; one that is not valid outside the image, also where `x` has wrapped around.
+/// The values of a lane's two pixels, and of one more: in the first lane that of the pixel before
+/// the word, in the last lane that of the pixel after it.
+type Loaded<T> = [T; 3];
+
+/// A word's pixels in one row.
+#[derive(Clone, Copy)]
+struct Row<T> {
+    /// The values of the lane's pixels.
+    values: [T; 2],
+    /// The values of their neighbours to the east.
+    east: [T; 2],
+    /// In the first lane, the value of the pixel before the word.
+    before: T,
+    valid: u64,
+    /// The pixels whose neighbour to the east, or to the west, is valid.
+    valid_east: u64,
+    valid_west: u64,
+}
+
+impl<'a, T: Value> Values<'a, T> {
+    /// Those of word `word_x` in each row.
     #[inline(always)]
-    fn at(&self, x: u32, y: u32) -> Sample<T> {
-        if x >= self.raster.width || y >= self.raster.height {
-            return Sample {
-                value: T::default(),
-                is_valid: false,
-            };
+    fn new(
+        [values, background]: [View<'a, T>; 2],
+        validity: Validity<'a>,
+        raster: Raster,
+        word_x: u32,
+        lane: u32,
+    ) -> Self {
+        let first = word_x * 64;
+        let beside = match lane {
+            // planted: equality-before
+            0 => first.wrapping_sub(1),
+            31 => first.wrapping_add(64),
+            _ => u32::MAX,
+        };
+        let columns = [first + lane, first + lane + WARP_SIZE, beside];
+        Self {
+            values,
+            background,
+            validity,
+            raster,
+            word_x,
+            lane,
+            columns,
+            has_columns: columns.map(|x| x < raster.width),
         }
-        let value = self
-            .values
-            .ldg(y as usize * self.validity.pitch as usize + x as usize);
+    }
+
+    /// Reads the values of a row; any number outside the image.
+    #[inline(always)]
+    fn load(&self, y: u32) -> Loaded<T::Passed> {
+        let row = y as usize * self.validity.pitch as usize;
+        let has_row = y < self.raster.height;
+        let value = |i: usize| {
+            if self.has_columns[i] && has_row {
+                self.values.ldg(row + self.columns[i] as usize).passed()
+            } else {
+                T::Passed::default()
+            }
+        };
+        [value(0), value(1), value(2)]
+    }
+
+    /// Which of a lane's pixels are valid, as far as their values say.
+    #[inline(always)]
+    fn are_valid(&self, loaded: Loaded<T::Passed>, y: u32) -> [bool; 3] {
+        let has_row = y < self.raster.height;
+        let mut are_valid = self.has_columns.map(|has| has && has_row);
+        let [low, high, beside] = loaded;
         // A NaN is not equal to itself.
         #[expect(clippy::eq_op)]
-        let mut is_valid = value == value;
+        {
+            are_valid[0] &= low == low;
+            are_valid[1] &= high == high;
+            are_valid[2] &= beside == beside;
+        }
         let mut i = 0;
         while i < self.background.len() as u32 {
+            let background = self.background.ldg(i).passed();
             // planted: equality-background
-            is_valid = is_valid && value != self.background.ldg(i);
+            are_valid[0] &= low != background;
+            are_valid[1] &= high != background;
+            are_valid[2] &= beside != background;
             i += 1;
         }
-        Sample { value, is_valid }
+        are_valid
     }
 
     /// The word of the mask; all pixels without one.
@@ -252,6 +328,35 @@ impl<T: Pod + PartialEq + Default> Values<'_, T> {
             0
         }
     }
+
+    /// What is known of a row whose values have been loaded.
+    #[inline(always)]
+    fn row(&self, loaded: Loaded<T::Passed>, y: u32) -> Row<T::Passed> {
+        let [low, high, beside] = loaded;
+        let are_valid = self.are_valid(loaded, y);
+        let valid = word_of(are_valid[0], are_valid[1]) & self.mask(self.word_x, y);
+        let valid_beside = warp::warp_vote_ballot(FULL_MASK, are_valid[2]);
+        let before = u64::from(valid_beside & 1) & self.mask(self.word_x.wrapping_sub(1), y) >> 63;
+        // planted: equality-mask
+        let after = u64::from(valid_beside >> 31) & self.mask(self.word_x + 1, y);
+        let next = self.lane + 1;
+        let (next_low, _) = warp::warp_shuffle_idx(FULL_MASK, low, next, WARP_SIZE);
+        let (next_high, _) = warp::warp_shuffle_idx(FULL_MASK, high, next, WARP_SIZE);
+        // The lane after the last one is the first, whose second pixel comes after the first half.
+        let east = if next < WARP_SIZE {
+            [next_low, next_high]
+        } else {
+            [next_high, beside]
+        };
+        Row {
+            values: [low, high],
+            east,
+            before: beside,
+            valid,
+            valid_east: valid >> 1 | after << 63,
+            valid_west: valid << 1 | before,
+        }
+    }
 }
 
 /// The word of a predicate that lane `i` knows for pixels `i` and `i + 32`.
@@ -262,70 +367,82 @@ fn word_of(low: bool, high: bool) -> u64 {
     u64::from(low) | u64::from(high) << 32
 }
 
+/// The pixels at which two values of each lane's pixels are equal.
+#[inline(always)]
+fn equal<T: PartialEq>(a: [T; 2], b: [T; 2]) -> u64 {
+    let [a_low, a_high] = a;
+    let [b_low, b_high] = b;
+    word_of(a_low == b_low, a_high == b_high)
+}
+
+impl<T: WarpShuffleValue + PartialEq> Row<T> {
+    /// The pixels that are equal to their neighbour to the E, S, SE and SW, given the row below.
+    #[inline(always)]
+    fn beside(&self, below: &Self) -> [u64; BESIDE_WORDS as usize] {
+        // A pixel's neighbour to the southwest is below the pixel before it: that one's neighbour to
+        // the east is compared.
+        // planted: equality-west
+        let southwest = equal(self.east, below.values) << 1;
+        let first = warp::warp_vote_ballot(FULL_MASK, self.values[0] == below.before) & 1;
+        [
+            equal(self.values, self.east) & self.valid_east,
+            // planted: equality-valid
+            equal(self.values, below.values) & below.valid,
+            equal(self.values, below.east) & below.valid_east,
+            (southwest | u64::from(first)) & below.valid_west,
+        ]
+        .map(|word| word & self.valid)
+    }
+}
+
 /// Compares the values of a warp's words, from its first row down.
 ///
 /// ```text
-/// for each row: load the values below, and one more to each side
-///               ask each lane which neighbours are equal; ballots make words of the answers
-///               keep only what the mask has at both ends
+/// for each row: load the values of the row after the next, two per lane and one to each side
+///               pass the next row's values on to the lane before, to have the neighbours to the east
+///               compare both rows; ballots make words of the answers
+///               keep only what is valid at both ends
 /// ```
 #[inline(always)]
-fn compare<T: Pod + PartialEq + Default>(values: &Values<'_, T>, planes: EqualityPlanesMut<'_>) {
-    let raster = values.raster;
+fn compare<T: Value>(
+    values: [View<'_, T>; 2],
+    validity: Validity<'_>,
+    planes: EqualityPlanesMut<'_>,
+) {
+    let raster = planes.raster;
     let warps = thread::block_idx_x() * (BLOCK / WARP_SIZE) + thread::thread_idx_x() / WARP_SIZE;
     let lane = thread::thread_idx_x() % WARP_SIZE;
     let stripe = quotient(warps, raster.row_words);
-    let word_x = warps - stripe * raster.row_words;
     let top = stripe * WARP_ROWS;
     if top >= raster.height {
         return;
     }
-    let columns = [word_x * 64 + lane, word_x * 64 + lane + WARP_SIZE];
-    let mut here = columns.map(|x| values.at(x, top));
-    let mut east = columns.map(|x| values.at(x + 1, top));
+    let word_x = warps - stripe * raster.row_words;
+    let values = Values::new(values, validity, raster, word_x, lane);
+    let mut here = values.row(values.load(top), top);
+    let mut coming = values.load(top + 1);
     let end = raster.height.min(top + WARP_ROWS);
     let mut y = top;
     while y < end {
-        // planted: equality-west
-        let below_west = columns.map(|x| values.at(x.wrapping_sub(1), y + 1));
-        let below = columns.map(|x| values.at(x, y + 1));
-        let below_east = columns.map(|x| values.at(x + 1, y + 1));
-        let equal =
-            |other: [Sample<T>; 2]| word_of(here[0].equals(other[0]), here[1].equals(other[1]));
-        let valid = word_of(here[0].is_valid, here[1].is_valid) & values.mask(word_x, y);
-        let mut words = [
-            equal(east),
-            equal(below),
-            equal(below_east),
-            equal(below_west),
-        ];
-        if !values.validity.mask.is_empty() {
-            let right = values.mask(word_x + 1, y);
-            let below = values.mask(word_x, y + 1);
-            let below_right = values.mask(word_x + 1, y + 1);
-            let below_left = values.mask(word_x.wrapping_sub(1), y + 1);
-            let this = values.mask(word_x, y);
-            words[E as usize] &= this >> 1 | right << 63;
-            words[S as usize] &= below;
-            // planted: equality-mask
-            words[SE as usize] &= below >> 1 | below_right << 63;
-            words[SW as usize] &= below << 1 | below_left >> 63;
+        let loaded = coming;
+        if y + 1 < end {
+            coming = values.load(y + 2);
         }
+        let below = values.row(loaded, y + 1);
+        let [e, s, se, sw] = here.beside(&below);
         let word = y as usize * raster.row_words as usize + word_x as usize;
         if lane < BESIDE_WORDS {
-            let own = match lane {
-                E => words[0],
-                S => words[1],
-                SE => words[2],
-                _ => words[3],
-            };
-            let at = word * BESIDE_WORDS as usize + lane as usize;
-            planes.beside.st(at, own & valid);
+            // The planes' order, by selects in place of branches.
+            let is_odd = lane % 2 == 1;
+            let [first, second] = [if is_odd { s } else { e }, if is_odd { sw } else { se }];
+            let own = if lane < SE { first } else { second };
+            planes
+                .beside
+                .st(word * BESIDE_WORDS as usize + lane as usize, own);
         } else if lane == BESIDE_WORDS {
-            planes.valid.st(word, valid);
+            planes.valid.st(word, here.valid);
         }
         here = below;
-        east = below_east;
         y += 1;
     }
 }
@@ -347,14 +464,7 @@ macro_rules! equality_kernel {
             validity: Validity<'_>,
             planes: EqualityPlanesMut<'_>,
         ) {
-            let raster = planes.raster;
-            let values = Values {
-                values,
-                background,
-                validity,
-                raster,
-            };
-            compare(&values, planes);
+            compare([values, background], validity, planes);
         }
     };
 }
