@@ -118,11 +118,13 @@ def same_partition(ours: Any, theirs: Any) -> str | None:
     import numpy as np
 
     ours, theirs = np.ravel(ours).astype(np.int64), np.ravel(theirs).astype(np.int64)
-    most = int(ours.max(initial=0)) + 1
-    number = np.zeros(most, np.int64)
+    if not np.array_equal(ours == 0, theirs == 0):
+        return "another background"
+    number = np.zeros(int(ours.max(initial=0)) + 1, np.int64)
     number[ours] = theirs
     if not np.array_equal(number[ours], theirs):
         return "some of our components have several of its labels"
-    if len(np.unique(number)) != len(np.unique(ours)):
+    components = np.unique(ours)
+    if len(np.unique(number[components])) != len(components):
         return "some of its labels have several of our components"
     return None

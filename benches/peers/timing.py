@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import statistics
 import sys
@@ -35,6 +36,10 @@ def _measure(task: Task, given: Input, settings: Settings) -> Iterator[dict[str,
     rows: dict[str, dict[str, Any]] = {}
     times: dict[str, list[float]] = {}
     compared = None
+    if settings.on == "gpu":
+        # Our own result there is compared, too: with that of the processor.
+        ours, on_cores = programs[0], dataclasses.replace(settings, on="cores")
+        compared = ours.convert(ours.prepare(given.data, on_cores)())
     for each in programs:
         about = {
             "figure": task.figure,
@@ -62,10 +67,11 @@ def _measure(task: Task, given: Input, settings: Settings) -> Iterator[dict[str,
         converted = each.convert(result)
         wrong = None
         if each is task.programs[0]:
-            compared = converted
             if task.result_bytes:
                 yield {**about, **_copy(task.result_bytes(result) + _bytes(given.data))}
-        elif compared is not None:
+            if compared is None:
+                compared = converted
+        if compared is not converted:
             wrong = (each.same or task.same)(compared, converted)
         del result, converted
         rows[each.library] = {**about, "verified": wrong is None, "note": wrong}

@@ -46,9 +46,7 @@ def section(results: Results, plots: list[str]) -> str:
         f"{date.day} {date:%B %Y}"
         + (f"; {results.note}" if results.note else "")
         + (f"; load when it began: {load:.1f}" if results.rows else "")
-        + f". [The results as JSON](results/{results.path.name}). "
-        + ", ".join(f"{name} {version}" for name, version in results.versions.items())
-        + ".",
+        + f". [The results as JSON](results/{results.path.name}), with all versions.",
         "",
     ]
     if results.rows:
@@ -131,7 +129,7 @@ def slower(results: Results) -> list[str]:
 
 def times(results: Results) -> list[str]:
     """All times, in tables of one figure each."""
-    lines = ["", "### All times", ""]
+    lines = ["", "### All times", "", "<details>", "<summary>Tables of all of them</summary>", ""]
     for figure in dict.fromkeys(row.figure for row in results.rows):
         rows = results.where(figure=figure)
         columns = list(dict.fromkeys((row.library, row.on) for row in rows))
@@ -146,7 +144,8 @@ def times(results: Results) -> list[str]:
             first = next(iter(of.values()))
             lines.append(f"| {name(first)} | " + " | ".join(cells) + " |")
         lines.append("")
-    return lines
+    versions = ", ".join(f"{name} {version}" for name, version in results.versions.items())
+    return [*lines, f"Versions: {versions}.", "", "</details>", ""]
 
 
 def resident(results: Results) -> list[str]:

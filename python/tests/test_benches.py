@@ -47,7 +47,8 @@ def test_a_wrong_result_is_noticed():
 def test_partitions():
     ours = np.array([[0, 1, 2], [0, 1, 3]])
     assert same_partition(ours, np.array([[0, 7, 5], [0, 7, 1]])) is None
-    for theirs in ([[0, 1, 2], [0, 2, 3]], [[0, 1, 2], [0, 1, 2]], [[4, 1, 2], [0, 1, 3]]):
+    assert same_partition(np.ones((2, 2)), np.full((2, 2), 3)) is None
+    for theirs in ([[0, 1, 2], [0, 2, 3]], [[0, 1, 2], [0, 1, 2]], [[4, 1, 2], [4, 1, 3]]):
         assert same_partition(ours, np.array(theirs)), theirs
 
 
