@@ -25,7 +25,7 @@ def cores() -> int:
 
 
 def about() -> dict[str, Any]:
-    """What the times depend on. ``load`` is the number of other programs that were running."""
+    """What the times depend on. ``load`` is the number of programs that were running before."""
     return {
         "processor": _processor(),
         "cores": cores(),

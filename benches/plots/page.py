@@ -39,13 +39,14 @@ def render(runs: Iterable[Results], plots: dict[str, list[str]]) -> str:
 
 def section(results: Results, plots: list[str]) -> str:
     date = datetime.fromisoformat(results.date.replace("Z", "+00:00"))
-    load = results.machine.get("load") or 0
+    loads = [results.machine.get(name) for name in ("load", "load_after")]
+    load = " and ".join(f"{each:.1f}" for each in loads if each is not None)
     about = [
         f"## {results.title}",
         "",
         f"{date.day} {date:%B %Y}"
         + (f"; {results.note}" if results.note else "")
-        + (f"; load when it began: {load:.1f}" if results.rows else "")
+        + (f"; load before {'and after ' * (None not in loads)}it: {load}" if results.rows else "")
         + f". [The results as JSON](results/{results.path.name}), with all versions.",
         "",
     ]
