@@ -11,9 +11,8 @@ use crate::route::{Net, RoutingGrid};
 /// choose a device by it.
 ///
 /// Input and result are in this machine's memory. Times are estimated from the figures in
-/// `docs/performance.md`, under "Which device", for one H200 and its host's cores. A rough estimate
-/// is enough, as the devices mostly differ by a large factor. The results do not depend on the
-/// device.
+/// `docs/engineering/device-choice.md` for one H200 and its host's cores. A rough estimate is
+/// enough, as the devices mostly differ by a large factor. The results do not depend on the device.
 ///
 /// ```
 /// use trazar::{Backend, Job};
@@ -355,7 +354,7 @@ mod tests {
         }
     }
 
-    /// Milliseconds from `docs/performance.md` for jobs on the processor and on an open GPU; labels
+    /// Milliseconds from `docs/engineering/device-choice.md` for jobs on the processor and on an open GPU; labels
     /// and contours from host to host.
     #[test]
     fn the_faster_device_is_that_of_the_figures() {
@@ -430,7 +429,7 @@ mod tests {
     }
 
     /// Milliseconds of images of values: touching cells of 26 pixels, u32, and 16 smooth classes,
-    /// u8; on the processor from `docs/performance.md`.
+    /// u8; on the processor from `docs/engineering/device-choice.md`.
     #[test]
     fn images_of_values_by_the_figures() {
         let within = |job: Job, cores, cpu: f64| {

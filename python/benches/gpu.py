@@ -5,9 +5,10 @@
 Images lie in the GPU's memory, one byte per pixel, except where a row says otherwise. A time is
 the median of many consecutive calls after some that do not count, by the host's clock: from the
 call until the GPU is done and the result is freed. Results are compared before they are timed.
-``--rust`` names the bench ``gpu_calls`` of the folder ``benches`` (``cargo bench -p trazar-benches
---bench gpu_calls --no-run`` prints where it is), which makes the same calls on the same images; it
-runs twice, before and after the others. Programs that are not installed are left out; PyTorch
+``--json`` writes what ``benches/render`` reads. ``--rust`` names the bench ``gpu_calls`` of the
+folder ``benches`` (``cargo bench -p trazar-benches --bench gpu_calls --no-run`` prints where it
+is), which makes the same calls on the same images; it runs twice, before and after the others.
+Programs that are not installed are left out; PyTorch
 and CuPy are needed.
 """
 
@@ -353,6 +354,14 @@ def bench_batch(table: Table, images: np.ndarray) -> None:
         )
 
 
+def about() -> dict[str, Any]:
+    """The machine and its versions, as ``benches/run`` writes them; the folder must be there."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benches"))
+    from peers import machine
+
+    return {"date": machine.now(), "machine": machine.about(), "versions": machine.versions()}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rust", type=Path, help="the bench gpu_calls, compiled")
@@ -376,7 +385,7 @@ def main() -> None:
     if args.rust:
         run_rust(table, args.rust, args.size, args.batch, "after")
     if args.json:
-        args.json.write_text(json.dumps(table.rows, indent=1))
+        args.json.write_text(json.dumps({**about(), "resident": table.rows}, indent=1))
 
 
 if __name__ == "__main__":

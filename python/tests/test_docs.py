@@ -13,7 +13,8 @@ import pytest
 import trazar
 
 REPOSITORY = Path(__file__).parents[2]
-PAGES = ["docs/python.md", "docs/gallery.md", "python/README.md", "README.md"]
+PAGES = ["docs/python.md", "docs/gallery.md", "docs/install.md", "python/README.md", "README.md"]
+PAGES += [f"docs/guides/{user}.md" for user in ("vision", "cells", "maps", "routing")]
 
 
 if importlib.util.find_spec("dask"):

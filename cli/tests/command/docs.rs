@@ -42,11 +42,11 @@ const NOT_RUN: [(&str, &str); 21] = [
     ("pytest", "tests the Python package; CI runs it"),
     ("rustup", "downloads"),
     (
-        "python3 python/benches/",
+        "python3 benches/",
         "needs other people's programs and a quiet machine",
     ),
     (
-        "python3 benches/",
+        "benches/",
         "needs other people's programs and a quiet machine",
     ),
     ("compute-sanitizer", "needs a GPU and NVIDIA's tools"),

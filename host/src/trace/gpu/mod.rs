@@ -215,7 +215,7 @@ impl<G: Gpu> DeviceTracer<G> {
 
     /// The bytes of the GPU's memory that the tracer and its clones keep for their next image: the
     /// memory in which their last image was traced, by [`TraceAlgorithm::Fragments`]. See also
-    /// [`docs/performance.md`](https://github.com/trazar/trazar/blob/main/docs/performance.md).
+    /// [`docs/engineering`](https://github.com/trazar/trazar/tree/main/docs/engineering).
     ///
     /// ```
     /// use trazar::emulator::Emulator;

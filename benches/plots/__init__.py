@@ -1,0 +1,1 @@
+"""Makes docs/results.md and its plots from the results in docs/results: see ``benches/render``."""
