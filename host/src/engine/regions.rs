@@ -4,7 +4,8 @@ use super::Engine;
 use crate::device_choice::Job;
 use crate::error::{Result, Unavailable};
 use crate::image::{PixelValue, ValueImage};
-use crate::label::{Connectivity, Labels};
+use crate::label::parts::is_wide;
+use crate::label::{BandNumbers, Connectivity, LabelNumber, LabelPart, Labels};
 use crate::regions::{RegionOptions, Regions, ValueContours};
 use crate::trace::ContourOptions;
 
@@ -107,6 +108,76 @@ impl Engine {
             None => crate::label::cpu::values::label(image, connectivity, &self.progress()),
             Some(device) => device.label_values(T::any(image), connectivity),
         }
+    }
+
+    /// Labels the regions of a band of an image, to be joined to the parts of the other bands; its
+    /// first row is the image's row `first_row`. This is [`LabelPart::label_values`] on any device.
+    /// [`label_values_band`](Self::label_values_band) then returns the labels.
+    ///
+    /// # Errors
+    /// Those of [`LabelPart::label_values`], and those of kernels of
+    /// [`label_values`](Self::label_values).
+    pub fn label_values_part<T: PixelValue>(
+        &self,
+        band: &ValueImage<'_, T>,
+        first_row: u32,
+        connectivity: Connectivity,
+    ) -> Result<LabelPart> {
+        if let Some(engine) = self.chosen(|| Job::label_values(band), None) {
+            return engine.label_values_part(band, first_row, connectivity);
+        }
+        if self.device.is_none() {
+            return LabelPart::of_values(band, first_row, connectivity, &self.progress());
+        }
+        let labels = self.label_values(band, connectivity)?;
+        LabelPart::of_labelled_values(band, first_row, connectivity, &labels)
+    }
+
+    /// Labels a band of an image again, with the image's numbers of regions. The connectivity must
+    /// be that of the parts that `numbers` come from.
+    ///
+    /// ```
+    /// use trazar::label::LabelPart;
+    /// use trazar::{Connectivity, Engine, Samples, ValueImage};
+    ///
+    /// let classes = [5u8, 5, 7, 5, 7, 5, 5, 5];
+    /// let engine = Engine::cpu();
+    /// let band = |y: usize| ValueImage::new(Samples::new(4, 1, &classes[4 * y..][..4])?);
+    /// let upper = engine.label_values_part(&band(0)?, 0, Connectivity::Four)?;
+    /// let lower = engine.label_values_part(&band(1)?, 1, Connectivity::Four)?;
+    /// let numbers = LabelPart::join(upper, lower)?.finish()?.into_bands();
+    /// let mut labels = Vec::new();
+    /// for y in [0, 1] {
+    ///     let of_band =
+    ///         engine.label_values_band::<u32, _>(&band(y)?, &numbers[y], Connectivity::Four)?;
+    ///     labels.extend(of_band);
+    /// }
+    /// let whole = ValueImage::new(Samples::new(4, 2, &classes)?)?;
+    /// assert_eq!(labels, engine.label_values(&whole, Connectivity::Four)?.as_slice());
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::ImageChanged`](crate::Error::ImageChanged) if the band differs from that of
+    /// `numbers` in its number of rows or regions; [`Error::TooMany`](crate::Error::TooMany) if the
+    /// image has more regions than `N` can count; those of
+    /// [`label_values_part`](Self::label_values_part).
+    pub fn label_values_band<N: LabelNumber, T: PixelValue>(
+        &self,
+        band: &ValueImage<'_, T>,
+        numbers: &BandNumbers,
+        connectivity: Connectivity,
+    ) -> Result<Vec<N>> {
+        numbers.check_rows(band.height())?;
+        if let Some(engine) = self.chosen(|| Job::label_values(band), None) {
+            return engine.label_values_band(band, numbers, connectivity);
+        }
+        if is_wide::<N>() || self.device.is_some() {
+            return numbers.relabel(&self.label_values(band, connectivity)?);
+        }
+        let progress = self.progress();
+        let labels = numbers.label_values_on_processor(band, connectivity, &progress)?;
+        Ok(bytemuck::allocation::cast_vec(labels))
     }
 
     /// Refuses jobs that no device but the processor does.
