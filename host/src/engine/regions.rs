@@ -3,9 +3,12 @@
 use super::Engine;
 use crate::device_choice::Job;
 use crate::error::{Result, Unavailable};
-use crate::image::{PixelValue, ValueImage};
+use crate::image::{PixelValue, ValueImage, ValueRows};
 use crate::label::parts::is_wide;
-use crate::label::{BandNumbers, Connectivity, LabelNumber, LabelPart, Labels};
+use crate::label::{
+    BandLabels, BandNumbers, BandSource, ComponentOptions, Connectivity, LabelNumber, LabelPart,
+    Labels,
+};
 use crate::regions::{RegionOptions, Regions, ValueContours};
 use crate::trace::ContourOptions;
 
@@ -178,6 +181,60 @@ impl Engine {
         let progress = self.progress();
         let labels = numbers.label_values_on_processor(band, connectivity, &progress)?;
         Ok(bytemuck::allocation::cast_vec(labels))
+    }
+
+    /// Labels the regions of an image that comes in bands, with at most about `memory` bytes of
+    /// memory, on the processor: [`label_bands`](Self::label_bands) of values. Makes the first of
+    /// two passes over it; [`BandLabels::next_band`] makes the second. Labels are those of
+    /// [`label_values`](Self::label_values) for the whole image, or wider. There are no statistics.
+    ///
+    /// ```
+    /// use trazar::label::BandSource;
+    /// use trazar::{Connectivity, Engine, Result, ValueRows};
+    ///
+    /// /// An image of 4 × 1000 pixels whose rows are computed.
+    /// struct Stripes(u32);
+    ///
+    /// impl BandSource<ValueRows<u8>> for Stripes {
+    ///     fn width(&self) -> u32 {
+    ///         4
+    ///     }
+    ///     fn height(&self) -> u32 {
+    ///         1000
+    ///     }
+    ///     fn next_band(&mut self, rows: u32) -> Result<Option<ValueRows<u8>>> {
+    ///         let rows = rows.min(1000 - self.0);
+    ///         self.0 += rows;
+    ///         let values = [5, 5, 0, 7].repeat(rows as usize);
+    ///         (rows > 0).then(|| ValueRows::new(4, values)?.background(0)).transpose()
+    ///     }
+    ///     fn rewind(&mut self) -> Result<()> {
+    ///         self.0 = 0;
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// let engine = Engine::cpu();
+    /// let mut bands = engine.label_value_bands(Stripes(0), Connectivity::Four, 64 << 20)?;
+    /// assert_eq!(bands.count(), 2);
+    /// while let Some(band) = bands.next_band::<u32>()? {
+    ///     assert_eq!(band.labels()[..4], [1, 1, 0, 2]);
+    /// }
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`label_bands`](Self::label_bands), and
+    /// [`Error::Unavailable`](crate::Error::Unavailable) for an engine of kernels.
+    pub fn label_value_bands<T: PixelValue, S: BandSource<ValueRows<T>>>(
+        &self,
+        source: S,
+        connectivity: Connectivity,
+        memory: u64,
+    ) -> Result<BandLabels<S, ValueRows<T>>> {
+        self.check_on_processor("labels of values in bands")?;
+        let options = ComponentOptions::default().connectivity(connectivity);
+        BandLabels::begin(source, &options, memory, None, self.progress.clone())
     }
 
     /// Refuses jobs that no device but the processor does.

@@ -4,6 +4,7 @@
 //! [`Engine::label_bands`](crate::Engine::label_bands) labels an image that is larger than the
 //! memory, in two passes ([`BandLabels`]).
 
+mod band_pixels;
 mod bands;
 mod bytes;
 mod first_pass;
@@ -19,6 +20,7 @@ mod workers;
 
 use std::ops::Range;
 
+pub use band_pixels::BandPixels;
 pub use bands::{BandLabels, BandSource, LabelBand};
 pub use bytes::{components_from_bytes, components_to_bytes};
 pub use numbers::BandNumbers;

@@ -3,9 +3,10 @@
 
 use std::ops::Range;
 
+use super::super::plan::Plan;
 use super::*;
-use crate::image::{BinaryImage, Samples};
-use crate::label::{ComponentOptions, LabelTable};
+use crate::image::{BinaryImage, Samples, ValueRows};
+use crate::label::{BandLabels, BandSource, ComponentOptions, LabelNumber, LabelTable};
 use crate::seeds::Random;
 use crate::{Engine, Error, generate};
 
@@ -224,6 +225,120 @@ fn spirals_and_single_pixels() {
         mask: None,
     };
     check(&picture, &engine, 0);
+}
+
+/// A picture without a mask, as a source of bands.
+struct InMemory<'a, T> {
+    picture: &'a Picture<T>,
+    next: u32,
+}
+
+impl<T: PixelValue> BandSource<ValueRows<T>> for InMemory<'_, T> {
+    fn width(&self) -> u32 {
+        self.picture.width
+    }
+    fn height(&self) -> u32 {
+        self.picture.height()
+    }
+    fn next_band(&mut self, rows: u32) -> Result<Option<ValueRows<T>>> {
+        let picture = self.picture;
+        let end = picture.height().min(self.next + rows);
+        let at = |y: u32| (y * picture.width) as usize;
+        let values = picture.values[at(self.next)..at(end)].to_vec();
+        self.next = end;
+        if values.is_empty() {
+            return Ok(None);
+        }
+        let rows = ValueRows::new(picture.width, values)?;
+        let leave_out = |rows: ValueRows<T>, &value| rows.background(value);
+        picture
+            .background
+            .iter()
+            .try_fold(rows, leave_out)
+            .map(Some)
+    }
+    fn rewind(&mut self) -> Result<()> {
+        self.next = 0;
+        Ok(())
+    }
+}
+
+/// The labels by two passes over bands of `plan`, as `N`.
+fn in_two_passes<N: LabelNumber + Into<u64>, T: PixelValue>(
+    picture: &Picture<T>,
+    connectivity: Connectivity,
+    plan: Plan,
+) -> (Vec<u64>, u64, u64) {
+    let source = InMemory { picture, next: 0 };
+    let options = ComponentOptions::default().connectivity(connectivity);
+    let mut bands = BandLabels::in_bands(source, &options, plan, None, None).unwrap();
+    let (count, foreground) = (bands.count(), bands.foreground_count());
+    let mut labels: Vec<u64> = Vec::new();
+    while let Some(band) = bands.next_band::<N>().unwrap() {
+        assert_eq!(labels.len() as u32, band.first_row() * picture.width);
+        assert!(band.components().is_none());
+        labels.extend(band.labels().iter().map(|&label| label.into()));
+    }
+    (labels, count, foreground)
+}
+
+#[test]
+fn two_passes_over_bands() {
+    for seed in 0..120 {
+        let values = [-0.0, 0.0, f32::NAN, -1.5, f32::INFINITY, 2.0];
+        let mut picture = picture(seed, |of| values[of as usize]);
+        picture.mask = None;
+        let mut random = Random::new(seed);
+        for connectivity in [Connectivity::Four, Connectivity::Eight] {
+            let expected = picture.flood(connectivity);
+            let count = expected.iter().copied().max().unwrap();
+            let foreground = expected.iter().filter(|&&label| label > 0).count() as u64;
+            let expected = (expected, count, foreground);
+            let (rows, hold) = (1 + random.below(12), random.below(2) == 0);
+            let plan = Plan { rows, hold };
+            let narrow = in_two_passes::<u32, _>(&picture, connectivity, plan);
+            assert_eq!(narrow, expected, "seed {seed}, {plan:?}");
+            let wide = in_two_passes::<u64, _>(&picture, connectivity, plan);
+            assert_eq!(wide, expected, "seed {seed}, {plan:?}");
+        }
+    }
+}
+
+/// Bands are as high as the memory allows, with all values kept if there is room.
+#[test]
+fn plans_for_values() {
+    struct Huge;
+    impl BandSource<ValueRows<i32>> for Huge {
+        fn width(&self) -> u32 {
+            20_000
+        }
+        fn height(&self) -> u32 {
+            20_000
+        }
+        fn next_band(&mut self, _: u32) -> Result<Option<ValueRows<i32>>> {
+            Ok(None)
+        }
+        fn rewind(&mut self) -> Result<()> {
+            Ok(())
+        }
+    }
+    let plan = |memory| Plan::new(&Huge, &ComponentOptions::default(), memory);
+    assert_eq!(
+        plan(64 << 30).unwrap(),
+        Plan {
+            rows: 20_000,
+            hold: true
+        }
+    );
+    // The values take 1.5 GiB.
+    let half = plan(6 << 30).unwrap();
+    assert!(half.hold && (5000..20_000).contains(&half.rows), "{half:?}");
+    let small = plan(1 << 30).unwrap();
+    assert!(
+        !small.hold && (500..2500).contains(&small.rows),
+        "{small:?}"
+    );
+    assert!(matches!(plan(40 << 20), Err(Error::InvalidOption(_))));
 }
 
 #[test]
