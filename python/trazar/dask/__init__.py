@@ -24,9 +24,10 @@ Bands
 All functions but ``cost_distance``, which works on chunks, take ``rows``: the number of rows of a
 band. An array that is chunked in both directions is rechunked to bands by Dask, and one that does
 not consist of booleans or bytes is compared to booleans before, chunk by chunk, but for
-``polygonize``, ``label_values`` and ``measure``, which take values as they are. With ``None``, a band has the rows of
-a chunk. With ``"auto"`` it has too, unless four bytes per pixel of it are more than Dask's setting
-``array.chunk-size`` (128 MiB unless set), or less than a sixteenth: then it is divided or joined.
+``polygonize``, ``label_values`` and ``measure``, which take values as they are. With ``None``, a
+band has the rows of a chunk. With ``"auto"`` it has too, unless four bytes per pixel of it are more
+than Dask's setting ``array.chunk-size`` (128 MiB unless set), or less than a sixteenth: then it is
+divided or joined.
 
 A band takes at most, per pixel, while one thread works on it:
 
@@ -40,9 +41,9 @@ up to 4 bytes               its borders, if it is noise
 
 Devices
 -------
-``label``, ``label_stats``, ``label_values``, ``trace`` and ``find_contours`` take ``device``. With ``"cuda"``, each
-worker process works on the first GPU that it sees, where dask-cuda's ``LocalCUDACluster`` gives
-each its own::
+``label``, ``label_stats``, ``label_values``, ``trace`` and ``find_contours`` take ``device``. With
+``"cuda"``, each worker process works on the first GPU that it sees, where dask-cuda's
+``LocalCUDACluster`` gives each its own::
 
     with LocalCUDACluster() as cluster, Client(cluster):
         labels, count = trazar.dask.label(array, device="cuda")
