@@ -20,7 +20,8 @@ impl LabelPart {
     /// does the same on any device.
     ///
     /// Memory: per component on the first or last row, 8 bytes; per run of equal values in these
-    /// rows, 20 bytes. Takes about two thirds of the time of labelling the band.
+    /// rows, 20 bytes. Takes a quarter (few runs) to two thirds (noise) of the time of labelling
+    /// the band.
     ///
     /// ```
     /// use trazar::label::LabelPart;
