@@ -528,7 +528,7 @@ fn plans_keep_to_the_memory() {
     };
     let plain = ComponentOptions::default();
     let huge = source(20_000, 20_000);
-    let large = Plan::new::<BinaryImage>(&huge, &plain, 8 << 30).unwrap();
+    let large = Plan::new(&huge, &plain, 8 << 30).unwrap();
     assert_eq!(
         large,
         Plan {
@@ -536,18 +536,18 @@ fn plans_keep_to_the_memory() {
             hold: true
         }
     );
-    let half = Plan::new::<BinaryImage>(&huge, &plain, 400 << 20).unwrap();
+    let half = Plan::new(&huge, &plain, 400 << 20).unwrap();
     assert!(half.hold && (1000..4000).contains(&half.rows), "{half:?}");
-    let small = Plan::new::<BinaryImage>(&huge, &plain, 160 << 20).unwrap();
+    let small = Plan::new(&huge, &plain, 160 << 20).unwrap();
     assert!(!small.hold && small.rows < half.rows, "{small:?}");
     // Two bands at a time.
-    let on_gpu = Plan::on_gpus::<BinaryImage>(&huge, &plain, 400 << 20, 2).unwrap();
+    let on_gpu = Plan::on_gpus(&huge, &plain, 400 << 20, 2).unwrap();
     assert!(on_gpu.hold && on_gpu.rows < half.rows, "{on_gpu:?}");
-    let with = Plan::on_gpus::<BinaryImage>(&huge, &plain.statistics(true), 800 << 20, 2).unwrap();
+    let with = Plan::on_gpus(&huge, &plain.statistics(true), 800 << 20, 2).unwrap();
     assert!(with.rows < on_gpu.rows, "{with:?}");
-    let with = Plan::new::<BinaryImage>(&huge, &plain.statistics(true), 800 << 20).unwrap();
+    let with = Plan::new(&huge, &plain.statistics(true), 800 << 20).unwrap();
     assert!(with.rows < half.rows, "{with:?}");
-    match Plan::new::<BinaryImage>(&huge, &plain, 40 << 20) {
+    match Plan::new(&huge, &plain, 40 << 20) {
         Err(Error::InvalidOption(error)) => {
             let text = error.to_string();
             let least = text
@@ -558,12 +558,9 @@ fn plans_keep_to_the_memory() {
                 .next()
                 .unwrap();
             let least: u64 = least.parse().unwrap();
+            assert!(Plan::new(&huge, &plain, least << 20).is_ok(), "{text}");
             assert!(
-                Plan::new::<BinaryImage>(&huge, &plain, least << 20).is_ok(),
-                "{text}"
-            );
-            assert!(
-                Plan::new::<BinaryImage>(&huge, &plain, (least - 4) << 20).is_err(),
+                Plan::new(&huge, &plain, (least - 4) << 20).is_err(),
                 "{text}"
             );
         }
@@ -592,9 +589,9 @@ fn plans_keep_to_32_bits() {
     }
     for connectivity in [Connectivity::Four, Connectivity::Eight] {
         let options = options(connectivity, false);
-        let plan = Plan::new::<BinaryImage>(&Huge, &options, 1 << 50).unwrap();
+        let plan = Plan::new(&Huge, &options, 1 << 50).unwrap();
         assert!((80_000..85_900).contains(&plan.rows), "{plan:?}");
-        let plan = Plan::on_gpus::<BinaryImage>(&Huge, &options, 1 << 50, 2).unwrap();
+        let plan = Plan::on_gpus(&Huge, &options, 1 << 50, 2).unwrap();
         assert!((2_600..2_685).contains(&plan.rows), "{plan:?}");
     }
 }
