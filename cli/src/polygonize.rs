@@ -11,7 +11,9 @@ use trazar::formats::{
 };
 use trazar::regions::SimplifyOptions;
 use trazar::trace::ContourSource;
-use trazar::{Backend, BorderKind, Engine, Job, RegionOptions, Regions, Samples, ValueImage};
+use trazar::{
+    Backend, BorderKind, Engine, Job, PixelValue, RegionOptions, Regions, Samples, ValueImage,
+};
 
 use crate::args::{Coordinates, Device, NoDataArg, PolygonizeArgs, RegionFormat, RunArgs};
 use crate::facts::{Facts, count};
@@ -200,14 +202,24 @@ macro_rules! types_of_values {
                 let (width, height) = (input.about.width, input.about.height);
                 match &input.values {
                     $(Values::$variant(values) => {
-                        let mut image = ValueImage::new(Samples::new(width, height, values)?)?;
-                        if let Some(value) = input.about.no_data.and_then(<$type as Value>::of) {
-                            image = image.background(value)?;
-                        }
+                        let image = ValueImage::new(Samples::new(width, height, values)?)?;
+                        let image = input.about.leave_out(image)?;
                         let regions = engine.trace_regions(&image, &self.options)?;
                         self.changed(regions)
                     })*
                 }
+            }
+        }
+
+        impl Input {
+            /// The size of the work.
+            fn job(&self) -> trazar::Result<Job> {
+                let (width, height) = (self.about.width, self.about.height);
+                Ok(match &self.values {
+                    $(Values::$variant(values) => {
+                        Job::trace_values(&ValueImage::new(Samples::new(width, height, values)?)?)
+                    })*
+                })
             }
         }
     };
@@ -254,6 +266,19 @@ values! { u8 u16 u32 i16 i32 i64 }
 impl Value for f32 {
     fn of(number: f64) -> Option<Self> {
         Some(number as Self)
+    }
+}
+
+impl About {
+    /// The image without the pixels that have the no-data value.
+    fn leave_out<'a, T: PixelValue + Value>(
+        &self,
+        image: ValueImage<'a, T>,
+    ) -> trazar::Result<ValueImage<'a, T>> {
+        match self.no_data.and_then(T::of) {
+            Some(value) => image.background(value),
+            None => Ok(image),
+        }
     }
 }
 
@@ -442,8 +467,7 @@ impl Steps for Polygonize<'_> {
     }
 
     fn backends(&self) -> Option<&'static [Backend]> {
-        // `--device auto` means the processor.
-        Some(&[Backend::Cpu])
+        None
     }
 
     fn read(&self) -> Result<Input, Failure> {
@@ -474,9 +498,8 @@ impl Steps for Polygonize<'_> {
     }
 
     fn size(&self, input: &Input) -> Job {
-        Job::TraceBands {
-            pixels: u64::from(input.about.width) * u64::from(input.about.height),
-        }
+        // Values that make no image make no work either: the job says what is wrong.
+        input.job().unwrap_or(Job::TraceBands { pixels: 0 })
     }
 
     fn work(&self, engine: &Engine, input: &Input) -> trazar::Result<FoundRegions> {
@@ -552,3 +575,7 @@ fn check(args: &PolygonizeArgs, format: Option<RegionFormat>) -> Result<(), Fail
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[path = "polygonize_tests.rs"]
+mod tests;

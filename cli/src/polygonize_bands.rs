@@ -134,7 +134,8 @@ impl Steps for PolygonizeBands<'_> {
     }
 
     fn backends(&self) -> Option<&'static [Backend]> {
-        self.job.backends()
+        // Bands are traced on the processor.
+        Some(&[Backend::Cpu])
     }
 
     fn read(&self) -> Result<Bands, Failure> {

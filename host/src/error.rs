@@ -81,7 +81,7 @@ pub enum Error {
     #[non_exhaustive]
     PartsDiffer {
         /// The property in which they differ: `"width"`, `"connectivity"`, `"statistics"`,
-        /// `"options"`, `"number of components"`, `"the rows at their seam"`.
+        /// `"pixels"`, `"options"`, `"number of components"`, `"the rows at their seam"`.
         what: &'static str,
         /// Its value in the upper part.
         upper: String,

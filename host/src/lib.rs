@@ -186,7 +186,9 @@ pub use error::{Error, Result};
 pub use geometry::{BoundingBox, Location};
 pub use glam;
 pub use image::gpu::{DeviceBytes, DeviceImage, DeviceImageBatch, DeviceValues};
-pub use image::{BinaryImage, MAX_SIDE, PixelValue, Sample, Samples, ValueImage, WORD_BITS};
+pub use image::{
+    BinaryImage, MAX_SIDE, PixelValue, Sample, Samples, ValueImage, ValueRows, WORD_BITS,
+};
 #[doc(no_inline)]
 pub use label::{
     Component, Connectivity, DeviceLabeler, DeviceLabels, LabelAlgorithm, LabelOptions, Labels,

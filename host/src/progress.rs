@@ -8,10 +8,11 @@ use crate::error::{Error, Result};
 /// to 1. [`ControlFlow::Break`] ends the work.
 pub type ProgressFn = dyn Fn(f64) -> ControlFlow<()> + Send + Sync;
 
+/// Who is told, if anyone.
+pub(crate) type Receiver<'a> = Option<&'a (dyn Fn(f64) -> ControlFlow<()> + Send + Sync + 'a)>;
+
 /// Passes on the share of the work that is done.
-pub(crate) struct Progress<'a>(
-    pub(crate) Option<&'a (dyn Fn(f64) -> ControlFlow<()> + Send + Sync + 'a)>,
-);
+pub(crate) struct Progress<'a>(pub(crate) Receiver<'a>);
 
 impl Progress<'_> {
     /// Reports to nobody.

@@ -23,9 +23,10 @@ use trazar::trace::{
     Band, BandTracer, ContourOptions, ContourPart, RegionPart, RegionTracer, TileCounts, ValueBand,
 };
 use trazar::{
-    Approximation, BinaryImage, Cell, Connectivity, Contours, Engine, Geometry, LabelAlgorithm,
-    LabelOptions, Net, RegionOptions, Result, Retrieval, RouteAlgorithm, RouteOptions, RoutingGrid,
-    Samples, TraceAlgorithm, TraceOptions, TreeKind, ValueImage,
+    Approximation, BinaryImage, Cell, Connectivity, Contours, Engine, Error, Geometry,
+    LabelAlgorithm, LabelOptions, Net, RegionOptions, Result, Retrieval, RouteAlgorithm,
+    RouteOptions, RoutingGrid, Samples, TraceAlgorithm, TraceOptions, TreeKind, ValueImage,
+    ValueRows,
 };
 
 /// The system's allocator, which refuses the large allocation that [`LEFT`] counts down to.
@@ -261,6 +262,74 @@ fn labels_of_parts_and_bands() {
         while let Some(band) = band_labels.next_band::<u32>()? {
             formats::write_band_labels_npy(&band, io::sink())?;
             formats::write_band_statistics_csv(&band, io::sink())?;
+        }
+        Ok(())
+    });
+}
+
+/// Rows of computed values, as a source of bands.
+struct ComputedRows(u32);
+
+impl BandSource<ValueRows<u16>> for ComputedRows {
+    fn width(&self) -> u32 {
+        300
+    }
+
+    fn height(&self) -> u32 {
+        200
+    }
+
+    fn next_band(&mut self, rows: u32) -> Result<Option<ValueRows<u16>>> {
+        let rows = rows.min(200 - self.0);
+        self.0 += rows;
+        let mut values = Vec::new();
+        let len = 300 * rows as usize;
+        values
+            .try_reserve_exact(len)
+            .map_err(|_| Error::out_of_memory("values", 2 * len as u64))?;
+        values.extend((0..len).map(|at| (at * at % 7) as u16));
+        match rows {
+            0 => Ok(None),
+            _ => ValueRows::new(300, values)?.background(3).map(Some),
+        }
+    }
+
+    fn rewind(&mut self) -> Result<()> {
+        self.0 = 0;
+        Ok(())
+    }
+}
+
+#[test]
+fn labels_of_values_in_parts_and_bands() {
+    let _alone = alone();
+    let (engine, eight) = (Engine::cpu(), Connectivity::Eight);
+    let values: Vec<u16> = (0..60_000u32).map(|at| (at * at % 7) as u16).collect();
+    let band = |half: usize| {
+        let samples = Samples::new(300, 100, &values[half * 30_000..][..30_000])?;
+        ValueImage::new(samples)
+    };
+    let parts = || -> Result<_> {
+        Ok((
+            engine.label_values_part(&band(0)?, 0, eight)?,
+            engine.label_values_part(&band(1)?, 100, eight)?,
+        ))
+    };
+    check("label_values_part", parts);
+    check("bytes of parts of values", || {
+        let (upper, _) = parts()?;
+        LabelPart::from_bytes(&upper.to_bytes()?)
+    });
+    check("label_values_band", || {
+        let (above, below) = parts()?;
+        let numbers = LabelPart::join(above, below)?.finish()?.into_bands();
+        engine.label_values_band::<u32, _>(&band(1)?, &numbers[1], eight)?;
+        engine.label_values_band::<u64, _>(&band(1)?, &numbers[1], eight)
+    });
+    check("Engine::label_value_bands", || {
+        let mut bands = Engine::cpu().label_value_bands(ComputedRows(0), eight, 1 << 26)?;
+        while let Some(band) = bands.next_band::<u64>()? {
+            assert_eq!(band.width(), 300);
         }
         Ok(())
     });

@@ -167,6 +167,12 @@ pub(crate) fn label_part(
     })
 }
 
+impl LabelPart {
+    pub(crate) fn new(part: label::LabelPart) -> Self {
+        Self { part }
+    }
+}
+
 #[pymethods]
 impl LabelPart {
     #[getter]
@@ -305,7 +311,6 @@ impl BandNumbers {
 }
 
 impl BandNumbers {
-    #[cfg(not(target_os = "macos"))]
     pub(crate) fn numbers(&self) -> &label::BandNumbers {
         &self.numbers
     }

@@ -9,6 +9,8 @@ import trazar
 #: Small ones are worked on by the caller's thread, large ones by another.
 SIDES = [200, 1600]
 
+MEASURED = ("label", "area", "area_convex", "perimeter")
+
 JOBS = {
     "trace": lambda image, report: trazar.trace(image, progress=report),
     "find_contours": lambda image, report: trazar.find_contours(image, progress=report)[1].tolist(),
@@ -19,6 +21,12 @@ JOBS = {
     "label_stats": lambda image, report: trazar.label_stats(image, progress=report)[0].tolist(),
     "polygonize": lambda image, report: trazar.polygonize(image, progress=report).points.tolist(),
     "label_values": lambda image, report: trazar.label_values(image, progress=report)[0].tolist(),
+    "measure": lambda image, report: trazar.measure(image, properties=MEASURED, progress=report)[
+        "area_convex"
+    ].tolist(),
+    "measure channels": lambda image, report: trazar.measure(
+        image, np.dstack([image] * 3), ("intensity_mean",), progress=report
+    )["intensity_mean-2"].tolist(),
     "by label": lambda image, report: [
         hierarchy.tolist()
         for _, hierarchy in trazar.find_contours_by_label(image, progress=report).values()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from trazar import _trazar
 from trazar._arrays import check_device, is_masked, is_on_gpu
 from trazar._errors import InputError
+from trazar._progress import reporting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trazar._arrays import Device
+    from trazar._progress import Progress
 
 # The names of scikit-image before version 0.26.
 _OLD_NAMES = {
@@ -45,6 +47,7 @@ def measure(
     *,
     separator: str = "-",
     spacing: float | Sequence[float] | None = None,
+    progress: Progress | None = None,
     device: Device = "auto",
 ) -> dict[str, NDArray[np.int64] | NDArray[np.float64]]:
     """Measure the labels of an image, as ``skimage.measure.regionprops_table`` does.
@@ -64,6 +67,8 @@ def measure(
         What comes between a property's name and an index in a column's name.
     spacing : float or pair of floats, optional
         The distances between rows and between columns, by default 1.
+    progress : callable, optional
+        As for :func:`find_contours`.
     device : {"auto", "cpu", "cuda", "emulator"}
         What works on them; "auto" is the processor. Labels of PyTorch or CuPy on a GPU are measured
         there, with intensities there. On a GPU, intensities are integers of up to 32 bits of one
@@ -135,9 +140,12 @@ def measure(
         labels = np.zeros((1, 1), np.uint8)
         channels = [np.zeros((1, 1), np.uint8) for _ in channels]
     tables: list[_Table] = []
-    for channel in channels or [None]:
+    measured = channels or [None]
+    for index, channel in enumerate(measured):
         wanted = names if not tables else [name for name in names if _is_of_intensities(name)]
-        tables.append(_tabulated(_trazar.measure(labels, channel, wanted, distances, device)))
+        with reporting(progress, index, len(measured)):
+            columns = _trazar.measure(labels, channel, wanted, distances, device)
+        tables.append(_tabulated(columns))
     return _assembled(asked, names, tables, is_multichannel, separator)
 
 

@@ -16,14 +16,19 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def reporting(progress: Progress | None) -> Iterator[None]:
-    """Let jobs that are started within report to ``progress``."""
+def reporting(progress: Progress | None, index: int = 0, count: int = 1) -> Iterator[None]:
+    """Let a job that is started within report to ``progress``: job ``index`` of ``count``."""
     if progress is None:
         yield
         return
     if not callable(progress):
         raise InputError(f"progress={progress!r}: it is a function of the share that is done")
-    before = _trazar.set_progress(progress)
+    report = progress
+
+    def of_all(share: float) -> Any:
+        return report((index + share) / count)
+
+    before = _trazar.set_progress(progress if count == 1 else of_all)
     try:
         yield
     finally:

@@ -48,6 +48,8 @@ __all__ = [
     "label",
     "label_part",
     "label_values",
+    "label_values_band",
+    "label_values_part",
     "measure",
     "measure_part",
     "pack",
@@ -151,6 +153,23 @@ def trace_region_part(
     background: NDArray[Any],
     connectivity: int,
 ) -> RegionPart: ...
+def label_values_part(
+    array: NDArray[Any],
+    mask: Any,
+    first_row: int,
+    background: NDArray[Any],
+    connectivity: int,
+    device: str,
+) -> LabelPart: ...
+def label_values_band(
+    numbers: BandNumbers,
+    array: NDArray[Any],
+    mask: Any,
+    background: NDArray[Any],
+    connectivity: int,
+    wide: bool,
+    device: str,
+) -> NDArray[Any]: ...
 def trace_regions(
     array: NDArray[Any],
     background: NDArray[Any],

@@ -93,7 +93,13 @@ fn auto_runs_what_is_small_on_the_processor() {
     let [image, net] = [&image, &net].map(|path| path.to_str().unwrap());
     run(["generate", "mask", "blobs", "-o", image, "--size", "1024"]).succeeded();
     run(["generate", "net", "-o", net, "--size", "64"]).succeeded();
-    for (work, input) in [("label", image), ("trace", image), ("route", net)] {
+    let jobs = [
+        ("label", image),
+        ("trace", image),
+        ("polygonize", image),
+        ("route", net),
+    ];
+    for (work, input) in jobs {
         let summary = run([work, input, "--json"]).succeeded().json();
         assert_eq!(summary["device"], "cpu", "{work}");
     }

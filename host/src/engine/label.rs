@@ -146,7 +146,7 @@ impl Engine {
         numbers: &BandNumbers,
         connectivity: Connectivity,
     ) -> Result<Vec<T>> {
-        numbers.check_rows(band)?;
+        numbers.check_rows(band.height())?;
         if let Some(engine) = self.chosen(|| Job::label(band), None) {
             return engine.label_band(band, numbers, connectivity);
         }

@@ -3,8 +3,12 @@
 use super::Engine;
 use crate::device_choice::Job;
 use crate::error::{Result, Unavailable};
-use crate::image::{PixelValue, ValueImage};
-use crate::label::{Connectivity, Labels};
+use crate::image::{PixelValue, ValueImage, ValueRows};
+use crate::label::parts::is_wide;
+use crate::label::{
+    BandLabels, BandNumbers, BandSource, ComponentOptions, Connectivity, LabelNumber, LabelPart,
+    Labels,
+};
 use crate::regions::{RegionOptions, Regions, ValueContours};
 use crate::trace::ContourOptions;
 
@@ -107,6 +111,130 @@ impl Engine {
             None => crate::label::cpu::values::label(image, connectivity, &self.progress()),
             Some(device) => device.label_values(T::any(image), connectivity),
         }
+    }
+
+    /// Labels the regions of a band of an image, to be joined to the parts of the other bands; its
+    /// first row is the image's row `first_row`. This is [`LabelPart::label_values`] on any device.
+    /// [`label_values_band`](Self::label_values_band) then returns the labels.
+    ///
+    /// # Errors
+    /// Those of [`LabelPart::label_values`], and those of kernels of
+    /// [`label_values`](Self::label_values).
+    pub fn label_values_part<T: PixelValue>(
+        &self,
+        band: &ValueImage<'_, T>,
+        first_row: u32,
+        connectivity: Connectivity,
+    ) -> Result<LabelPart> {
+        if let Some(engine) = self.chosen(|| Job::label_values(band), None) {
+            return engine.label_values_part(band, first_row, connectivity);
+        }
+        if self.device.is_none() {
+            return LabelPart::of_values(band, first_row, connectivity, &self.progress());
+        }
+        let labels = self.label_values(band, connectivity)?;
+        LabelPart::of_labelled_values(band, first_row, connectivity, &labels)
+    }
+
+    /// Labels a band of an image again, with the image's numbers of regions. The connectivity must
+    /// be that of the parts that `numbers` come from.
+    ///
+    /// ```
+    /// use trazar::label::LabelPart;
+    /// use trazar::{Connectivity, Engine, Samples, ValueImage};
+    ///
+    /// let classes = [5u8, 5, 7, 5, 7, 5, 5, 5];
+    /// let engine = Engine::cpu();
+    /// let band = |y: usize| ValueImage::new(Samples::new(4, 1, &classes[4 * y..][..4])?);
+    /// let upper = engine.label_values_part(&band(0)?, 0, Connectivity::Four)?;
+    /// let lower = engine.label_values_part(&band(1)?, 1, Connectivity::Four)?;
+    /// let numbers = LabelPart::join(upper, lower)?.finish()?.into_bands();
+    /// let mut labels = Vec::new();
+    /// for y in [0, 1] {
+    ///     let of_band =
+    ///         engine.label_values_band::<u32, _>(&band(y)?, &numbers[y], Connectivity::Four)?;
+    ///     labels.extend(of_band);
+    /// }
+    /// let whole = ValueImage::new(Samples::new(4, 2, &classes)?)?;
+    /// assert_eq!(labels, engine.label_values(&whole, Connectivity::Four)?.as_slice());
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::ImageChanged`](crate::Error::ImageChanged) if the band differs from that of
+    /// `numbers` in its number of rows or regions; [`Error::TooMany`](crate::Error::TooMany) if the
+    /// image has more regions than `N` can count; those of
+    /// [`label_values_part`](Self::label_values_part).
+    pub fn label_values_band<N: LabelNumber, T: PixelValue>(
+        &self,
+        band: &ValueImage<'_, T>,
+        numbers: &BandNumbers,
+        connectivity: Connectivity,
+    ) -> Result<Vec<N>> {
+        numbers.check_rows(band.height())?;
+        if let Some(engine) = self.chosen(|| Job::label_values(band), None) {
+            return engine.label_values_band(band, numbers, connectivity);
+        }
+        if is_wide::<N>() || self.device.is_some() {
+            return numbers.relabel(&self.label_values(band, connectivity)?);
+        }
+        let progress = self.progress();
+        let labels = numbers.label_values_on_processor(band, connectivity, &progress)?;
+        Ok(bytemuck::allocation::cast_vec(labels))
+    }
+
+    /// Labels the regions of an image that comes in bands, with at most about `memory` bytes of
+    /// memory, on the processor: [`label_bands`](Self::label_bands) of values. Makes the first of
+    /// two passes over it; [`BandLabels::next_band`] makes the second. Labels are those of
+    /// [`label_values`](Self::label_values) for the whole image, or wider. There are no statistics.
+    ///
+    /// ```
+    /// use trazar::label::BandSource;
+    /// use trazar::{Connectivity, Engine, Result, ValueRows};
+    ///
+    /// /// An image of 4 × 1000 pixels whose rows are computed.
+    /// struct Stripes(u32);
+    ///
+    /// impl BandSource<ValueRows<u8>> for Stripes {
+    ///     fn width(&self) -> u32 {
+    ///         4
+    ///     }
+    ///     fn height(&self) -> u32 {
+    ///         1000
+    ///     }
+    ///     fn next_band(&mut self, rows: u32) -> Result<Option<ValueRows<u8>>> {
+    ///         let rows = rows.min(1000 - self.0);
+    ///         self.0 += rows;
+    ///         let values = [5, 5, 0, 7].repeat(rows as usize);
+    ///         (rows > 0).then(|| ValueRows::new(4, values)?.background(0)).transpose()
+    ///     }
+    ///     fn rewind(&mut self) -> Result<()> {
+    ///         self.0 = 0;
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// let engine = Engine::cpu();
+    /// let mut bands = engine.label_value_bands(Stripes(0), Connectivity::Four, 64 << 20)?;
+    /// assert_eq!(bands.count(), 2);
+    /// while let Some(band) = bands.next_band::<u32>()? {
+    ///     assert_eq!(band.labels()[..4], [1, 1, 0, 2]);
+    /// }
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`label_bands`](Self::label_bands), and
+    /// [`Error::Unavailable`](crate::Error::Unavailable) for an engine of kernels.
+    pub fn label_value_bands<T: PixelValue, S: BandSource<ValueRows<T>>>(
+        &self,
+        source: S,
+        connectivity: Connectivity,
+        memory: u64,
+    ) -> Result<BandLabels<S, ValueRows<T>>> {
+        self.check_on_processor("labels of values in bands")?;
+        let options = ComponentOptions::default().connectivity(connectivity);
+        BandLabels::begin(source, &options, memory, None, self.progress.clone())
     }
 
     /// Refuses jobs that no device but the processor does.

@@ -76,8 +76,8 @@ pub use self::distance::{
 };
 pub use self::image::{
     Affine, Crs, GeoReference, GreyImage, ImageBands, NoData, Note, Raster, RasterBands,
-    RasterValues, ReadImage, ReadOptions, SampleKind, read_image, read_raster, write_image_npy,
-    write_image_pbm, write_image_png,
+    RasterValues, ReadImage, ReadOptions, SampleKind, ValueBands, read_image, read_raster,
+    write_image_npy, write_image_pbm, write_image_png,
 };
 pub use self::labels::{
     write_band_labels_npy, write_band_statistics_csv, write_labels_npy, write_labels_png,

@@ -5,9 +5,11 @@ pub(crate) mod compare;
 mod convert;
 pub(crate) mod gpu;
 mod samples;
+mod value_rows;
 pub(crate) mod values;
 
 pub use samples::Samples;
+pub use value_rows::ValueRows;
 pub(crate) use values::Key;
 pub use values::{PixelValue, ValueImage};
 

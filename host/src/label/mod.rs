@@ -20,7 +20,7 @@ pub use trazar_kernels::label::Connectivity;
 pub use gpu::{DeviceLabeler, DeviceLabels, MultiLabeler, MultiLabels, UnfinishedLabels};
 pub(crate) use gpu::{label_host, region_layout};
 pub use parts::{
-    BandLabels, BandNumbers, BandSource, LabelBand, LabelNumber, LabelPart, LabelTable,
+    BandLabels, BandNumbers, BandPixels, BandSource, LabelBand, LabelNumber, LabelPart, LabelTable,
     components_from_bytes, components_to_bytes,
 };
 

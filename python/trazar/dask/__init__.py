@@ -3,6 +3,7 @@
 ======================  ==========================================================================
 :func:`label`           connected components: a lazy array of labels, and their number
 :func:`label_stats`     the same, with areas, boxes and centroids as lazy columns
+:func:`label_values`    connected pixels of equal value: a lazy array of labels, and their number
 :func:`trace`           the borders of an image: :class:`LazyContours`
 :func:`find_contours`   the same, as ``cv2.findContours`` returns them
 :func:`polygonize`      the regions of equal value, as polygons: :class:`LazyRegions`
@@ -23,9 +24,10 @@ Bands
 All functions but ``cost_distance``, which works on chunks, take ``rows``: the number of rows of a
 band. An array that is chunked in both directions is rechunked to bands by Dask, and one that does
 not consist of booleans or bytes is compared to booleans before, chunk by chunk, but for
-``polygonize`` and ``measure``, which take values as they are. With ``None``, a band has the rows of
-a chunk. With ``"auto"`` it has too, unless four bytes per pixel of it are more than Dask's setting
-``array.chunk-size`` (128 MiB unless set), or less than a sixteenth: then it is divided or joined.
+``polygonize``, ``label_values`` and ``measure``, which take values as they are. With ``None``, a
+band has the rows of a chunk. With ``"auto"`` it has too, unless four bytes per pixel of it are more
+than Dask's setting ``array.chunk-size`` (128 MiB unless set), or less than a sixteenth: then it is
+divided or joined.
 
 A band takes at most, per pixel, while one thread works on it:
 
@@ -39,9 +41,9 @@ up to 4 bytes               its borders, if it is noise
 
 Devices
 -------
-``label``, ``label_stats``, ``trace`` and ``find_contours`` take ``device``. With ``"cuda"``, each
-worker process works on the first GPU that it sees, where dask-cuda's ``LocalCUDACluster`` gives
-each its own::
+``label``, ``label_stats``, ``label_values``, ``trace`` and ``find_contours`` take ``device``. With
+``"cuda"``, each worker process works on the first GPU that it sees, where dask-cuda's
+``LocalCUDACluster`` gives each its own::
 
     with LocalCUDACluster() as cluster, Client(cluster):
         labels, count = trazar.dask.label(array, device="cuda")
@@ -72,6 +74,7 @@ from trazar.dask._distances import cost_distance
 from trazar.dask._labels import label, label_stats
 from trazar.dask._measure import measure
 from trazar.dask._regions import LazyRegions, polygonize
+from trazar.dask._value_labels import label_values
 
 __all__ = [
     "LazyContours",
@@ -80,6 +83,7 @@ __all__ = [
     "find_contours",
     "label",
     "label_stats",
+    "label_values",
     "measure",
     "polygonize",
     "trace",
@@ -92,6 +96,7 @@ for _public in (
     find_contours,
     label,
     label_stats,
+    label_values,
     measure,
     polygonize,
     trace,

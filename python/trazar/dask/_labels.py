@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
     from trazar._arrays import Device
-    from trazar.dask._bands import Tasks
+    from trazar.dask._bands import Key, Tasks
 
 #: The columns of measures, and their types; that of labels is the labels'.
 _COLUMNS: dict[str, type[np.generic]] = {
@@ -177,7 +177,7 @@ def _label(
 ) -> tuple[Any, Any, dict[str, Any]]:
     neighbours = _neighbours(structure, connectivity)
     image = in_bands(array, threshold, rows)
-    chosen = _dtype(image.shape, neighbours, dtype)
+    chosen = labels_dtype(_most(image.shape, neighbours), dtype)
     wide = chosen == np.int64
     types = {**_COLUMNS, "label": chosen.type}
     if 0 in image.shape:
@@ -193,21 +193,9 @@ def _label(
         "label-part",
         lambda i: (_part, packed[i], first_rows[i], neighbours, statistics, worked_on),
     )
-    table = bands.name("label-table")
-    last = bands.join(bands.each("label-rims", lambda i: (item, pairs[i], 0)))
-    bands.tasks[table] = (_finish, last)
-    numbers = bands.each("label-numbers", lambda i: (item, table, i))
-    count = bands.name("label-count")
-    bands.tasks[count] = (_count, numbers[0])
-    first = bands.first_pass("label-table")
-    # What further tasks need.
-    below = [first]
-    if not keep:
-        needed = [table, *pairs] if statistics else [table]
-        below = list(persist(*(Delayed(key, first.dask, layer=table) for key in needed)))
-        tasks: Tasks = {key: (item, table, i) for i, key in enumerate(numbers)}
-        tasks[count] = (_count, numbers[0])
-        below = [layer(bands.name("label-again"), bands.over("label-again", tasks, *below))]
+    numbered = Numbered(bands, bands.each("label-rims", lambda i: (item, pairs[i], 0)))
+    numbers = numbered.numbers
+    below = numbered.below(keep, pairs if statistics else [], image)
 
     columns = {}
     if statistics:
@@ -227,16 +215,59 @@ def _label(
     relabel = {(key, i, 0): (work, numbers[i], source[i], *options) for i in range(len(bands))}
     graph = bands.over("label", relabel, *below, *(() if keep else (image,)))
     labels = da.Array(graph, key, image.chunks, meta=image._meta.astype(chosen))
-    return labels, Delayed(count, below[0].dask, layer=below[0].__dask_layers__()[0]), columns
+    return labels, numbered.count_over(below), columns
 
 
-def _dtype(shape: tuple[int, int], neighbours: int, dtype: DTypeLike | None) -> np.dtype[Any]:
-    """Return the labels' type."""
+class Numbered:
+    """The parts of an image's bands, joined: the numbers of each band.
+
+    Attributes
+    ----------
+    numbers : list of keys
+        Of each band's numbers.
+    """
+
+    def __init__(self, bands: Bands, parts: list[Key]) -> None:
+        self.bands = bands
+        self._table = bands.name("label-table")
+        last = bands.join(parts)
+        bands.tasks[self._table] = (_finish, last)
+        self.numbers: list[Key] = bands.each("label-numbers", lambda i: (item, self._table, i))
+        self._count = bands.name("label-count")
+        bands.tasks[self._count] = (_count, self.numbers[0])
+
+    def below(self, keep: bool, needed: list[Key], *read: Any) -> list[Any]:
+        """Return the first pass over the arrays that it reads, for graphs that need its numbers.
+
+        Unless its tasks are kept, it is taken now, and what it finds besides the numbers is lost
+        but for `needed`.
+        """
+        bands, table = self.bands, self._table
+        graph = bands.over("label-table", bands.tasks, *read)
+        first = layer(table, graph)
+        if keep:
+            return [first]
+        below = list(persist(*(Delayed(key, first.dask, layer=table) for key in [table, *needed])))
+        tasks: Tasks = {key: (item, table, i) for i, key in enumerate(self.numbers)}
+        tasks[self._count] = (_count, self.numbers[0])
+        return [layer(bands.name("label-again"), bands.over("label-again", tasks, *below))]
+
+    def count_over(self, below: list[Any]) -> Delayed:
+        """Return the number of components."""
+        return Delayed(self._count, below[0].dask, layer=below[0].__dask_layers__()[0])
+
+
+def _most(shape: tuple[int, int], neighbours: int) -> int:
+    """Return the most components of foreground that an image can have."""
+    # Of 4 neighbours, every second pixel can be a component; of 8, one of four.
+    if neighbours == 8:
+        return ((shape[0] + 1) // 2) * ((shape[1] + 1) // 2)
+    return (shape[0] * shape[1] + 1) // 2
+
+
+def labels_dtype(most: int, dtype: DTypeLike | None) -> np.dtype[Any]:
+    """Return the type for at most that many labels."""
     if dtype is None:
-        # Of 4 neighbours, every second pixel can be a component; of 8, one of four.
-        most = (shape[0] * shape[1] + 1) // 2
-        if neighbours == 8:
-            most = ((shape[0] + 1) // 2) * ((shape[1] + 1) // 2)
         return np.dtype(np.int32 if most <= np.iinfo(np.int32).max else np.int64)
     chosen = np.dtype(dtype)
     if chosen not in (np.int32, np.int64):

@@ -135,19 +135,9 @@ def polygonize(
     """
     check_connectivity(connectivity)
     numbers = _transform(transform)
-    image = checked(array, rows)
-    # Refuses other types now.
-    like = _values(image._meta, "array")
-    refuse_empty(image)
-    values = rechunked(image.map_blocks(_block, dtype=like.dtype), rows)
-    read = [values]
-    if mask is not None:
-        masks = da.asanyarray(mask)
-        if masks.shape != image.shape:
-            raise InputError(
-                f"mask of shape {masks.shape}: it has the image's shape, {image.shape}"
-            )
-        read.append(masks.rechunk(values.chunks))
+    read, like = values_in_bands(array, mask, rows)
+    values = read[0]
+    refuse_empty(values)
     left_out = _background(background, like)
     names = [each.name for each in read]
     bands = Bands(values, "regions", left_out.tolist(), *names[1:], connectivity)
@@ -169,7 +159,31 @@ def polygonize(
     )
     key = bands.join(parts)
     graph = bands.over("regions", bands.tasks, *read)
-    return LazyRegions(graph, key, bands.name("regions"), image.shape, len(bands), numbers)
+    return LazyRegions(graph, key, bands.name("regions"), values.shape, len(bands), numbers)
+
+
+def values_in_bands(
+    array: Any, mask: Any, rows: int | str | None
+) -> tuple[list[Any], NDArray[Any]]:
+    """Return values, and their mask if there is one, as arrays whose chunks are bands of rows.
+
+    The second is an empty array like the values' chunks.
+    """
+    image = checked(array, rows)
+    # Refuses other types now.
+    like = _values(image._meta, "array")
+    values = image.map_blocks(_block, dtype=like.dtype)
+    if 0 not in image.shape:
+        values = rechunked(values, rows)
+    read = [values]
+    if mask is not None:
+        masks = da.asanyarray(mask)
+        if masks.shape != image.shape:
+            raise InputError(
+                f"mask of shape {masks.shape}: it has the image's shape, {image.shape}"
+            )
+        read.append(masks.rechunk(values.chunks))
+    return read, like
 
 
 def _block(block: Any) -> Any:

@@ -21,6 +21,7 @@ mod sample;
 mod sink;
 mod threshold;
 mod tiff;
+mod value_bands;
 mod values;
 mod write;
 
@@ -33,4 +34,5 @@ pub use self::raster::{Raster, RasterValues, read_raster};
 pub use self::raster_bands::RasterBands;
 pub use self::read::read_image;
 pub use self::sample::SampleKind;
+pub use self::value_bands::ValueBands;
 pub use self::write::{write_image_npy, write_image_pbm, write_image_png};

@@ -7,7 +7,7 @@ use super::georeference::{GeoReference, Georeferenced};
 use super::options::ReadOptions;
 use super::read;
 use super::sample::SampleKind;
-use super::values::{ValueRows, for_values};
+use super::values::{SampleRows, for_values};
 use crate::Result;
 use crate::formats::source::{Source, contain};
 use crate::memory::zeroed_vec;
@@ -143,9 +143,9 @@ pub fn read_raster(path: impl AsRef<Path>) -> Result<Raster> {
     let source = Source::open(path.as_ref())?;
     let origin = source.origin;
     contain(origin, || {
-        let mut opened = read::open::<ValueRows>(source, &ReadOptions::default())?;
+        let mut opened = read::open::<SampleRows>(source, &ReadOptions::default())?;
         let (width, height, kind) = (opened.width, opened.height, opened.kind);
-        let mut rows = ValueRows::new(width, 0, height, kind)?;
+        let mut rows = SampleRows::new(width, 0, height, kind)?;
         opened.rows.read(origin, &mut rows)?;
         Ok(Raster {
             width,

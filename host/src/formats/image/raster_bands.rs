@@ -8,7 +8,7 @@ use super::georeference::GeoReference;
 use super::options::ReadOptions;
 use super::raster::RasterValues;
 use super::sample::SampleKind;
-use super::values::ValueRows;
+use super::values::SampleRows;
 use crate::Result;
 
 /// A file of values that is read band by band: each time the next rows, as many as the caller asks
@@ -32,7 +32,7 @@ use crate::Result;
 /// # Ok::<(), trazar::Error>(())
 /// ```
 pub struct RasterBands {
-    file: FileBands<ValueRows>,
+    file: FileBands<SampleRows>,
 }
 
 impl RasterBands {
@@ -57,9 +57,9 @@ impl RasterBands {
     /// [`rewind`](Self::rewind) starts again.
     pub fn next_band(&mut self, rows: u32) -> Result<Option<RasterValues>> {
         let band = self.file.next_band(rows, |opened, first_row, rows| {
-            ValueRows::new(opened.width, first_row, rows, opened.kind)
+            SampleRows::new(opened.width, first_row, rows, opened.kind)
         })?;
-        Ok(band.map(ValueRows::finish))
+        Ok(band.map(SampleRows::finish))
     }
 
     /// Goes back to the first row, for another pass over the same file.

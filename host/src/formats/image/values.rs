@@ -1,4 +1,4 @@
-//! [`ValueRows`]: samples kept as they are.
+//! [`SampleRows`]: samples kept as they are.
 
 use rayon::prelude::*;
 
@@ -9,7 +9,7 @@ use crate::image::check_size;
 use crate::{Error, Result};
 
 /// The values of a band of a raster's rows, or of all rows.
-pub(super) struct ValueRows {
+pub(super) struct SampleRows {
     width: usize,
     first_row: u32,
     rows: usize,
@@ -17,7 +17,7 @@ pub(super) struct ValueRows {
     values: RasterValues,
 }
 
-impl ValueRows {
+impl SampleRows {
     /// For the rows `first_row` to `first_row + rows - 1` of a raster.
     pub(super) fn new(width: u32, first_row: u32, rows: u32, kind: SampleKind) -> Result<Self> {
         check_size(width.into(), rows.into())?;
@@ -59,7 +59,7 @@ macro_rules! for_values {
 
 pub(super) use for_values;
 
-impl Sink for ValueRows {
+impl Sink for SampleRows {
     const VALUES: bool = true;
 
     fn bytes(kind: SampleKind, pixels: u64) -> u64 {
@@ -127,7 +127,7 @@ impl Sink for ValueRows {
 }
 
 /// Copies the rows of pieces to `rows`, which has rows of `width` values.
-fn paste<T: Stored>(rows: &mut [T], width: usize, pieces: &PieceRows<'_, ValueRows>) {
+fn paste<T: Stored>(rows: &mut [T], width: usize, pieces: &PieceRows<'_, SampleRows>) {
     rows.par_chunks_mut(width)
         .with_min_len((1 << 14) / width)
         .enumerate()

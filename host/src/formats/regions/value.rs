@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use crate::PixelValue;
+use crate::formats::RasterValues;
 use crate::formats::text::Text;
 
 /// A type of values that all writers of regions write.
@@ -11,13 +12,18 @@ pub trait FileValue: PixelValue + Written {}
 impl<T: PixelValue + Written> FileValue for T {}
 
 mod sealed {
+    use crate::formats::RasterValues;
+
     /// The type of a column of FlatGeobuf.
     #[derive(Clone, Copy)]
     pub struct ColumnType(pub(in crate::formats) u8);
 
-    /// How a value is written.
+    /// How a value is written, and read.
     pub trait Written: Copy {
         const COLUMN: ColumnType;
+
+        /// A file's values, if they are of this type.
+        fn of_raster(values: RasterValues) -> Option<Vec<Self>>;
 
         /// The value as a whole number, if it is one.
         fn whole(self) -> Option<i64>;
@@ -35,9 +41,15 @@ mod sealed {
 pub(super) use sealed::{ColumnType, Written};
 
 macro_rules! integers {
-    ($($type:ty, $column:literal;)*) => {$(
+    ($($type:ty, $variant:ident, $column:literal;)*) => {$(
         impl Written for $type {
             const COLUMN: ColumnType = ColumnType($column);
+            fn of_raster(values: RasterValues) -> Option<Vec<Self>> {
+                match values {
+                    RasterValues::$variant(values) => Some(values),
+                    _ => None,
+                }
+            }
             fn whole(self) -> Option<i64> {
                 Some(self.into())
             }
@@ -49,16 +61,22 @@ macro_rules! integers {
 }
 
 integers! {
-    u8, 1;
-    i16, 3;
-    u16, 4;
-    i32, 5;
-    u32, 6;
-    i64, 7;
+    u8, U8, 1;
+    i16, I16, 3;
+    u16, U16, 4;
+    i32, I32, 5;
+    u32, U32, 6;
+    i64, I64, 7;
 }
 
 impl Written for f32 {
     const COLUMN: ColumnType = ColumnType(9);
+    fn of_raster(values: RasterValues) -> Option<Vec<Self>> {
+        match values {
+            RasterValues::F32(values) => Some(values),
+            _ => None,
+        }
+    }
     fn whole(self) -> Option<i64> {
         // Within the numbers that are exact.
         let whole = self.fract() == 0.0 && self.abs() < (1u64 << 53) as f32;

@@ -9,18 +9,19 @@ use super::first_pass::{FirstPass, check_size, share};
 use super::plan::Plan;
 use super::table::Final;
 use super::workers::{LabelTask, Task, Workers};
-use super::{LabelNumber, LabelTable, Numbered, is_wide};
+use super::{BandPixels, LabelNumber, LabelTable, is_wide};
 use crate::error::{Error, Result};
 use crate::image::BinaryImage;
-use crate::label::cpu::Meter;
 use crate::label::{Component, ComponentOptions};
 use crate::memory::zeroed_vec;
 use crate::progress::{ProgressFn, go_on};
 
 /// An image read in bands of rows, from the first to the last, and more than once.
 ///
+/// Bands are of bits, or, as a `BandSource<ValueRows<T>>`, of values.
+///
 /// `formats::ImageBands` reads an image file this way.
-pub trait BandSource {
+pub trait BandSource<B = BinaryImage> {
     /// The image's width in pixels.
     fn width(&self) -> u32;
     /// The image's height in pixels.
@@ -31,7 +32,7 @@ pub trait BandSource {
     ///
     /// # Errors
     /// Those of the source.
-    fn next_band(&mut self, rows: u32) -> Result<Option<BinaryImage>>;
+    fn next_band(&mut self, rows: u32) -> Result<Option<B>>;
     /// Goes back to the first row.
     ///
     /// # Errors
@@ -44,23 +45,25 @@ pub trait BandSource {
 }
 
 /// The labels of an image, band by band in bounded memory, with the numbers and the statistics of
-/// [`Engine::label`](crate::Engine::label) for the whole image.
+/// [`Engine::label`](crate::Engine::label) for the whole image, or the numbers of
+/// [`Engine::label_values`](crate::Engine::label_values).
 ///
-/// The first pass, in [`Engine::label_bands`](crate::Engine::label_bands), finds which components
-/// of the bands belong together. The second pass, by [`next_band`](Self::next_band), labels each
+/// The first pass, in [`Engine::label_bands`](crate::Engine::label_bands) or
+/// [`Engine::label_value_bands`](crate::Engine::label_value_bands), finds which components of the
+/// bands belong together. The second pass, by [`next_band`](Self::next_band), labels each
 /// band again, with the final numbers. Between the passes, memory holds the components on the
-/// bands' first and last rows. If the whole image's bits fit into a third of the memory, they are
-/// kept too, and the source is read only once.
-pub struct BandLabels<S> {
+/// bands' first and last rows. If the whole image's bits or values fit into a third of the
+/// memory, they are kept too, and the source is read only once.
+pub struct BandLabels<S, B = BinaryImage> {
     source: S,
     options: ComponentOptions,
     rows: u32,
     table: Arc<LabelTable>,
     /// The GPUs that label; without them, the processor does.
-    workers: Option<Workers>,
+    workers: Option<Workers<B>>,
     foreground: u64,
     /// The bands that the second pass need not read again, if they are kept.
-    held: Option<VecDeque<BinaryImage>>,
+    held: Option<VecDeque<B>>,
     /// The number of bands that the second pass has read.
     read: usize,
     /// The number of bands that the second pass has returned.
@@ -118,7 +121,7 @@ impl<'a, T> LabelBand<'a, T> {
     }
 }
 
-impl<S: BandSource> BandLabels<S> {
+impl<S: BandSource<B>, B: BandPixels> BandLabels<S, B> {
     /// The number of rows per band that `memory` bytes of memory allow for `workers`. Several of
     /// them work on several bands at a time, and so need more of the host's memory than the
     /// processor.
@@ -129,7 +132,7 @@ impl<S: BandSource> BandLabels<S> {
         source: &S,
         options: &ComponentOptions,
         memory: u64,
-        workers: Option<&Workers>,
+        workers: Option<&Workers<B>>,
     ) -> Result<u32> {
         Ok(Self::plan(source, options, memory, workers)?.rows)
     }
@@ -143,7 +146,7 @@ impl<S: BandSource> BandLabels<S> {
         source: S,
         options: &ComponentOptions,
         memory: u64,
-        workers: Option<Workers>,
+        workers: Option<Workers<B>>,
         report: Option<Arc<ProgressFn>>,
     ) -> Result<Self> {
         let plan = Self::plan(&source, options, memory, workers.as_ref())?;
@@ -154,11 +157,11 @@ impl<S: BandSource> BandLabels<S> {
         source: &S,
         options: &ComponentOptions,
         memory: u64,
-        workers: Option<&Workers>,
+        workers: Option<&Workers<B>>,
     ) -> Result<Plan> {
         match workers {
-            None => Plan::new(source, options, memory),
-            Some(workers) => Plan::on_gpus(source, options, memory, workers.len()),
+            None => Plan::new::<B>(source, options, memory),
+            Some(workers) => Plan::on_gpus::<B>(source, options, memory, workers.len()),
         }
     }
 
@@ -166,7 +169,7 @@ impl<S: BandSource> BandLabels<S> {
         source: S,
         options: &ComponentOptions,
         plan: Plan,
-        workers: Option<Workers>,
+        workers: Option<Workers<B>>,
         report: Option<Arc<ProgressFn>>,
     ) -> Result<Self> {
         let rows = plan.rows.min(source.height());
@@ -291,14 +294,14 @@ impl<S: BandSource> BandLabels<S> {
     }
 
     /// Reads the next band of the second pass, and compares its rows with those of the first pass.
-    fn read_band(&mut self) -> Result<Option<BinaryImage>> {
+    fn read_band(&mut self) -> Result<Option<B>> {
         let band = match &mut self.held {
             Some(held) => held.pop_front(),
             None => self.source.next_band(self.rows)?,
         };
         let own = self.table.band(self.read);
         let rows_before = own.map_or(0, |own| own.rows.len() as u32);
-        let rows_now = band.as_ref().map_or(0, BinaryImage::height);
+        let rows_now = band.as_ref().map_or(0, B::height);
         if rows_before != rows_now {
             return Err(Error::ImageChanged {
                 first_row: own.map_or(self.source.height(), |own| own.rows.start),
@@ -324,34 +327,19 @@ impl<S: BandSource> BandLabels<S> {
             return Ok(false);
         };
         let first_row = own.rows.start;
-        let pixels = band.pixel_count() as usize;
+        let pixels = band.height() as usize * band.width() as usize;
         let labels = &mut self.labels[..pixels];
         let statistics = self.options.statistics;
         let is_wide = is_wide::<T>();
-        let connectivity = self.options.connectivity;
+        // With measures, the numbers of the band's own components are needed.
+        let is_own = is_wide || statistics;
         let measures = share(
             self.report.as_deref(),
             1,
             first_row,
             band.height(),
             self.source.height(),
-            |progress| {
-                let meter = Meter::new(&band, progress);
-                let mut rows = Numbered::rows(&band, labels)?;
-                let mut numbered = Numbered::of(&band, connectivity, Some(&mut rows), &meter)?;
-                own.check_count(numbered.count)?;
-                if !statistics && !is_wide {
-                    let numbers: Vec<u32> = own.numbers()?;
-                    numbered.fill(&mut rows, |number| numbers[number as usize], &meter)?;
-                    return Ok(Vec::new());
-                }
-                numbered.fill(&mut rows, |number| number, &meter)?;
-                let mut measures = Vec::new();
-                if statistics {
-                    (measures, _) = numbered.measure_part(first_row, labels, &[])?;
-                }
-                Ok(measures)
-            },
+            |progress| band.label(first_row, &table, &self.options, is_own, labels, progress.0),
         )?;
         if statistics {
             self.keep_starting(own, measures);
@@ -369,7 +357,7 @@ impl<S: BandSource> BandLabels<S> {
 
     /// Takes the next band's labels from the workers, after giving tasks to idle ones; false after
     /// the last band.
-    fn label_there<T: LabelNumber>(&mut self, workers: &mut Workers) -> Result<bool> {
+    fn label_there<T: LabelNumber>(&mut self, workers: &mut Workers<B>) -> Result<bool> {
         // The buffer of the labels last returned goes to the next task.
         let mut buffer = std::mem::take(&mut self.labels);
         while !workers.is_full() {
@@ -403,7 +391,8 @@ impl<S: BandSource> BandLabels<S> {
             self.keep_starting(own, found.measures);
         }
         if is_wide::<T>() {
-            self.widen(own, found.band.pixel_count() as usize)?;
+            let pixels = found.band.height() as usize * found.band.width() as usize;
+            self.widen(own, pixels)?;
         }
         if let Some(report) = &self.report {
             let height = f64::from(self.source.height());
@@ -441,7 +430,7 @@ impl<S: BandSource> BandLabels<S> {
     }
 }
 
-impl<S: BandSource> std::fmt::Debug for BandLabels<S> {
+impl<S: BandSource<B>, B: BandPixels> std::fmt::Debug for BandLabels<S, B> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("BandLabels")
             .field("width", &self.source.width())

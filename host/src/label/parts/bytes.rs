@@ -2,12 +2,13 @@
 
 use glam::{DVec2, IVec2};
 
+use super::rim::{Rim, RimRuns, ValueRun};
 use super::table::{Final, FinalNode};
-use super::{Band, BandNumbers, LabelPart, Nodes, Rim};
+use super::{Band, BandNumbers, LabelPart, Nodes};
 use crate::bytes::{Reader, Writer};
 use crate::error::Result;
 use crate::geometry::BoundingBox;
-use crate::image::{MAX_SIDE, WORD_BITS};
+use crate::image::{Key, MAX_SIDE, WORD_BITS};
 use crate::label::cpu::{Tally, Word};
 use crate::label::{Component, Connectivity};
 use crate::memory::reserve;
@@ -16,6 +17,8 @@ const PART: &str = "a label part";
 const NUMBERS: &str = "a band's numbers";
 const COMPONENTS: &str = "components' measures";
 const VERSION: u8 = 1;
+/// The second version has the type of values.
+const PART_VERSION: u8 = 2;
 
 /// The bytes of a [`Component`].
 const COMPONENT: usize = 40;
@@ -31,13 +34,15 @@ impl LabelPart {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let room = 64 + 8 * self.nodes.number.len() + 24 * self.top.bits.len();
-        let mut to = Writer::new(*b"TZLP", VERSION, room, PART)?;
+        let room = 64 + 8 * self.nodes.number.len() + self.top.memory() + self.bottom.memory();
+        let mut to = Writer::new(*b"TZLP", PART_VERSION, room, PART)?;
         to.put(self.width);
         to.put(self.rows.start);
         to.put(self.rows.end);
         to.put(connectivity_number(self.connectivity));
         to.put(u8::from(self.statistics));
+        // No type of values has the number 0.
+        to.put(self.values.unwrap_or(0));
         to.put(u8::from(
             self.bands.iter().any(|band| !band.inside.is_empty()),
         ));
@@ -56,7 +61,14 @@ impl LabelPart {
             }
         }
         for rim in [&self.top, &self.bottom] {
-            to.list(rim.bits.iter().copied())?;
+            match &rim.runs {
+                RimRuns::Bits(bits) => to.list(bits.iter().copied())?,
+                RimRuns::Values(runs) => {
+                    to.list(runs.iter().map(|run| run.start))?;
+                    to.list(runs.iter().map(|run| run.end))?;
+                    to.list(runs.iter().map(|run| run.key))?;
+                }
+            }
             to.list(rim.nodes.iter().copied())?;
         }
         to.finish()
@@ -69,13 +81,12 @@ impl LabelPart {
             .iter()
             .map(|band| size_of_val(&band.inside[..]))
             .sum();
-        let rim = |rim: &Rim| size_of_val(&rim.bits[..]) + size_of_val(&rim.nodes[..]);
         inside
             + size_of_val(&self.bands[..])
             + 2 * size_of_val(&self.nodes.number[..])
             + size_of_val(&self.nodes.tally[..])
-            + rim(&self.top)
-            + rim(&self.bottom)
+            + self.top.memory()
+            + self.bottom.memory()
     }
 
     /// The part that [`to_bytes`](Self::to_bytes) has written, in this version of the library or in
@@ -101,10 +112,13 @@ impl LabelPart {
     /// # Ok::<(), trazar::Error>(())
     /// ```
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let mut from = Reader::new(bytes, *b"TZLP", VERSION, PART)?;
+        let mut from = Reader::new(bytes, *b"TZLP", PART_VERSION, PART)?;
         let (width, rows) = from.width_and_rows()?;
         let connectivity = get_connectivity(&mut from)?;
         let statistics = get_flag(&mut from)?;
+        let values = Some(from.get::<u8>()?).filter(|&values| values > 0);
+        let known = values.is_none_or(|values| values <= <f32 as Key>::TYPE && !statistics);
+        from.check(known, "its type of values is none that regions have")?;
         let has_inside = get_flag(&mut from)?;
         let pixels = |rows: u32| u64::from(width) * u64::from(rows);
 
@@ -141,14 +155,15 @@ impl LabelPart {
         let total: u128 = nodes.tally.iter().map(|tally| u128::from(tally.area)).sum();
         let fits = total <= pixels(rows.end - rows.start).into();
         from.check(fits, "the components have more pixels than the rows")?;
-        let top = read_rim(&mut from, width, node_count)?;
-        let bottom = read_rim(&mut from, width, node_count)?;
+        let mut rim = || read_rim(&mut from, width, values.is_some(), node_count);
+        let (top, bottom) = (rim()?, rim()?);
         from.end()?;
         Ok(Self {
             width,
             rows,
             connectivity,
             statistics,
+            values,
             bands,
             nodes,
             top,
@@ -217,19 +232,47 @@ fn read_nodes(
     })
 }
 
-fn read_rim(from: &mut Reader<'_>, width: u32, node_count: u64) -> Result<Rim> {
-    let bits: Vec<u64> = from.list()?;
+fn read_rim(from: &mut Reader<'_>, width: u32, values: bool, node_count: u64) -> Result<Rim> {
+    let (runs, count) = match values {
+        false => read_bits(from, width)?,
+        true => read_value_runs(from, width)?,
+    };
     let nodes: Vec<u32> = from.list()?;
+    let fits =
+        nodes.len() as u64 == count && nodes.iter().all(|&node| u64::from(node) < node_count);
+    from.check(fits, "the runs of a rim have no components")?;
+    Ok(Rim { runs, nodes })
+}
+
+/// A row of bits, and the number of its runs.
+fn read_bits(from: &mut Reader<'_>, width: u32) -> Result<(RimRuns, u64)> {
+    let bits: Vec<u64> = from.list()?;
     let past = width as usize % WORD_BITS;
     let is_row = bits.len() == (width as usize).div_ceil(WORD_BITS)
         && (past == 0 || bits[bits.len() - 1] >> past == 0);
     from.check(is_row, "a rim is no row of the image")?;
-    let runs: u64 = Word::of_row(&bits)
-        .map(|word| u64::from(word.starts().count_ones()))
-        .sum();
-    let fits = nodes.len() as u64 == runs && nodes.iter().all(|&node| u64::from(node) < node_count);
-    from.check(fits, "the runs of a rim have no components")?;
-    Ok(Rim { bits, nodes })
+    let runs = Word::of_row(&bits).map(|word| u64::from(word.starts().count_ones()));
+    let count = runs.sum();
+    Ok((RimRuns::Bits(bits), count))
+}
+
+/// The runs of a row of values, and their number.
+fn read_value_runs(from: &mut Reader<'_>, width: u32) -> Result<(RimRuns, u64)> {
+    let starts: Vec<u32> = from.list()?;
+    let ends: Vec<u32> = from.list()?;
+    let keys: Vec<u64> = from.list()?;
+    let mut runs = Vec::new();
+    reserve(&mut runs, starts.len(), super::RIMS)?;
+    let mut last_end = 0;
+    let mut is_row = starts.len() == ends.len() && starts.len() == keys.len();
+    for ((start, end), key) in starts.into_iter().zip(ends).zip(keys) {
+        is_row &= last_end <= start && start < end && end <= width;
+        last_end = end;
+        runs.push(ValueRun { start, end, key });
+    }
+    from.check(is_row, "a rim is no row of the image")?;
+    let count = runs.len() as u64;
+    Ok((RimRuns::Values(runs), count))
 }
 
 fn put_tally(to: &mut Writer, tally: &Tally<u128>) {

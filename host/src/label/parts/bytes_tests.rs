@@ -7,7 +7,7 @@ use crate::bytes::with_hash;
 use crate::generate::Pattern;
 use crate::label::ComponentOptions;
 use crate::seeds::Random;
-use crate::{BinaryImage, Engine};
+use crate::{BinaryImage, Engine, Samples, ValueImage};
 
 fn noise(width: u32, height: u32, seed: u64) -> BinaryImage {
     let mut numbers = Random::new(seed);
@@ -22,6 +22,17 @@ fn options(seed: u64) -> ComponentOptions {
     ComponentOptions::default()
         .connectivity(connectivity)
         .statistics(seed & 2 == 0)
+}
+
+/// The part of a band of values.
+fn of_values(width: u32, height: u32, first_row: u32, seed: u64) -> LabelPart {
+    let mut numbers = Random::new(seed);
+    let values: Vec<u16> = (0..width * height)
+        .map(|_| numbers.below(3) as u16)
+        .collect();
+    let image = ValueImage::new(Samples::new(width, height, &values).unwrap()).unwrap();
+    let connectivity = options(seed).connectivity;
+    LabelPart::label_values(&image.background(0).unwrap(), first_row, connectivity).unwrap()
 }
 
 fn again(part: &LabelPart) -> LabelPart {
@@ -102,12 +113,14 @@ fn parts_come_back() {
 #[test]
 fn damage_is_found() {
     let part = LabelPart::label(&noise(70, 5, 1), 3, &options(0)).unwrap();
-    let bytes = part.to_bytes().unwrap();
-    for at in 0..bytes.len() {
-        let mut damaged = bytes.clone();
-        damaged[at] ^= 1 << (at % 8);
-        assert!(LabelPart::from_bytes(&damaged).is_err(), "byte {at}");
-        assert!(LabelPart::from_bytes(&bytes[..at]).is_err(), "{at} bytes");
+    for part in [part, of_values(20, 5, 3, 1)] {
+        let bytes = part.to_bytes().unwrap();
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1 << (at % 8);
+            assert!(LabelPart::from_bytes(&damaged).is_err(), "byte {at}");
+            assert!(LabelPart::from_bytes(&bytes[..at]).is_err(), "{at} bytes");
+        }
     }
 }
 
@@ -117,8 +130,11 @@ fn forged_bytes_do_no_harm() {
     let mut numbers = Random::new(5);
     let mut read = 0;
     for seed in 0..4000u64 {
-        let upper = LabelPart::label(&noise(70, 3, seed), 0, &options(seed)).unwrap();
-        let lower = LabelPart::label(&noise(70, 2, seed + 1), 3, &options(seed)).unwrap();
+        let part = |height, first_row, of| match seed & 8 {
+            0 => LabelPart::label(&noise(70, height, of), first_row, &options(seed)).unwrap(),
+            _ => of_values(70, height, first_row, of),
+        };
+        let (upper, lower) = (part(3, 0, seed), part(2, 3, seed + 2));
         let mut bytes = upper.to_bytes().unwrap();
         for _ in 0..=numbers.below(3) {
             let at = numbers.below(bytes.len() as u32) as usize;
@@ -157,7 +173,7 @@ proptest! {
     fn any_bytes_are_refused(mut bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         prop_assert!(LabelPart::from_bytes(&bytes).is_err());
         if bytes.len() > 13 {
-            bytes[..5].copy_from_slice(b"TZLP\x01");
+            bytes[..5].copy_from_slice(b"TZLP\x02");
             prop_assert!(LabelPart::from_bytes(&with_hash(bytes)).is_err());
         }
     }

@@ -3,15 +3,14 @@
 use std::collections::VecDeque;
 
 use super::workers::{Task, Workers};
-use super::{BandSource, LabelPart, part_of};
+use super::{BandPixels, BandSource, LabelPart};
 use crate::error::{Error, Result};
-use crate::image::BinaryImage;
 use crate::label::ComponentOptions;
 use crate::memory::{advise_large_pages, zeroed_vec};
 use crate::progress::{Progress, ProgressFn, go_on};
 
 /// The first pass over an image.
-pub(super) struct FirstPass<'a, S> {
+pub(super) struct FirstPass<'a, S, B> {
     pub(super) source: S,
     /// The number of rows of a band.
     pub(super) rows: u32,
@@ -20,11 +19,11 @@ pub(super) struct FirstPass<'a, S> {
     pub(super) foreground: u64,
     /// The first row of the next band.
     pub(super) first_row: u32,
-    pub(super) held: Option<VecDeque<BinaryImage>>,
+    pub(super) held: Option<VecDeque<B>>,
     pub(super) report: Option<&'a ProgressFn>,
 }
 
-impl<S: BandSource> FirstPass<'_, S> {
+impl<S: BandSource<B>, B: BandPixels> FirstPass<'_, S, B> {
     /// Labels all bands on the processor. Returns the memory for a band's labels.
     pub(super) fn on_processor(&mut self, options: &ComponentOptions) -> Result<Vec<u32>> {
         let (width, height) = (self.source.width(), self.source.height());
@@ -34,11 +33,11 @@ impl<S: BandSource> FirstPass<'_, S> {
             check_size(&band, width, self.rows)?;
             let first_row = self.first_row;
             let work = |progress: &Progress<'_>| {
-                let labels = &mut labels[..band.pixel_count() as usize];
-                part_of(&band, first_row, options, labels, progress)
+                let pixels = band.height() as usize * width as usize;
+                band.part(first_row, options, &mut labels[..pixels], progress.0)
             };
             let rows = band.height();
-            let (part, _) = share(self.report, 0, first_row, rows, height, work)?;
+            let part = share(self.report, 0, first_row, rows, height, work)?;
             self.first_row += rows;
             self.add(band, part)?;
         }
@@ -46,7 +45,7 @@ impl<S: BandSource> FirstPass<'_, S> {
     }
 
     /// Labels all bands by workers.
-    pub(super) fn on_workers(&mut self, workers: &mut Workers) -> Result<()> {
+    pub(super) fn on_workers(&mut self, workers: &mut Workers<B>) -> Result<()> {
         let (width, height) = (self.source.width(), self.source.height());
         let mut is_read = false;
         loop {
@@ -77,7 +76,7 @@ impl<S: BandSource> FirstPass<'_, S> {
     }
 
     /// Joins the next band's part to those before.
-    fn add(&mut self, band: BinaryImage, part: LabelPart) -> Result<()> {
+    fn add(&mut self, band: B, part: LabelPart) -> Result<()> {
         self.joined = Some(match self.joined.take() {
             Some(upper) => LabelPart::join(upper, part)?,
             None => part,
@@ -91,7 +90,7 @@ impl<S: BandSource> FirstPass<'_, S> {
 }
 
 /// Refuses a band that is not of the image's width, or has more than the requested `rows` rows.
-pub(super) fn check_size(band: &BinaryImage, width: u32, rows: u32) -> Result<()> {
+pub(super) fn check_size(band: &impl BandPixels, width: u32, rows: u32) -> Result<()> {
     for (unit, needed, given, fits) in [
         ("columns", width, band.width(), band.width() == width),
         ("rows", rows, band.height(), band.height() <= rows),

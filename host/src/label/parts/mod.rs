@@ -4,30 +4,36 @@
 //! [`Engine::label_bands`](crate::Engine::label_bands) labels an image that is larger than the
 //! memory, in two passes ([`BandLabels`]).
 
+mod band_pixels;
 mod bands;
 mod bytes;
 mod first_pass;
 mod numbers;
 mod plan;
 mod relabel;
+mod rim;
 mod table;
 #[cfg(test)]
 mod tests;
+mod values;
 mod workers;
 
 use std::ops::Range;
 
+pub use band_pixels::BandPixels;
 pub use bands::{BandLabels, BandSource, LabelBand};
 pub use bytes::{components_from_bytes, components_to_bytes};
 pub use numbers::BandNumbers;
+pub(super) use rim::RimRow;
+use rim::{Rim, RimRuns};
 pub(crate) use table::is_wide;
 pub use table::{LabelNumber, LabelTable};
 pub(crate) use workers::{Workers, workers_on};
 
-use super::cpu::{Meter, Numbered, Tally, Word, places, touching};
+use super::cpu::{Meter, Numbered, Tally};
 use super::{Component, ComponentOptions, Connectivity};
 use crate::error::{Error, Result};
-use crate::image::{BinaryImage, MAX_SIDE};
+use crate::image::{BinaryImage, Key, MAX_SIDE};
 use crate::memory::{collect, reserve, zeroed_vec};
 use crate::progress::Progress;
 
@@ -35,7 +41,8 @@ use crate::progress::Progress;
 ///
 /// It is the information that joining needs: the **rim**, which is the runs of the first and last
 /// row with their components; and which components of the bands belong together.
-/// [`label`](Self::label) makes one from a band. [`join`](Self::join) joins two adjacent ones, and
+/// [`label`](Self::label) makes one from a band, and [`label_values`](Self::label_values) one from a
+/// band of values. [`join`](Self::join) joins two adjacent ones, and
 /// is associative: joining in any order gives the same part. [`finish`](Self::finish) numbers the
 /// components of all rows as [`Engine::label`](crate::Engine::label) numbers those of the whole
 /// image, and maps each band's own numbers to these ([`LabelTable`]).
@@ -66,6 +73,8 @@ pub struct LabelPart {
     rows: Range<u32>,
     connectivity: Connectivity,
     statistics: bool,
+    /// The [type](crate::image::Key::TYPE) of values; `None` for bits.
+    values: Option<u8>,
     bands: Vec<Band>,
     nodes: Nodes,
     top: Rim,
@@ -95,14 +104,6 @@ struct Nodes {
     parent: Vec<u32>,
     /// With statistics, for roots: the tally of the component's joined nodes.
     tally: Vec<Tally<u128>>,
-}
-
-/// A row on the rim.
-#[derive(Clone, Debug, Default)]
-struct Rim {
-    bits: Vec<u64>,
-    /// The node of each run.
-    nodes: Vec<u32>,
 }
 
 /// The image's rows in a band of `height` rows that begins with row `first_row` of the image.
@@ -142,7 +143,7 @@ fn part_of(
     let mut numbered = Numbered::of(band, options.connectivity, kept, &meter)?;
     let rim = |y: u32, numbers: Vec<u32>| -> Result<RimRow> {
         Ok(RimRow {
-            bits: collect(band.row(y).iter().copied(), RIMS)?,
+            runs: RimRuns::Bits(collect(band.row(y).iter().copied(), RIMS)?),
             numbers,
         })
     };
@@ -160,23 +161,6 @@ fn part_of(
 
 /// Name used in out-of-memory errors.
 const RIMS: &str = "the components on the bands' rims";
-
-/// The first or the last row of a band, and the numbers of its runs' components in the band.
-pub(super) struct RimRow {
-    bits: Vec<u64>,
-    numbers: Vec<u32>,
-}
-
-impl RimRow {
-    /// A row with one label per pixel.
-    pub(super) fn of_labels(bits: Vec<u64>, labels: &[u32]) -> Self {
-        let mut numbers = Vec::new();
-        for (word, first) in Word::of_row(&bits).zip((0..).step_by(64)) {
-            numbers.extend(places(word.starts()).map(|place| labels[first + place]));
-        }
-        Self { bits, numbers }
-    }
-}
 
 impl LabelPart {
     /// Labels a band of an image, whose first row is the image's row `first_row`, on all cores.
@@ -222,20 +206,13 @@ impl LabelPart {
         number.sort_unstable();
         number.dedup();
         let nodes = number.len() as u32;
-        let rim = |row: RimRow| Rim {
-            bits: row.bits,
-            nodes: row
-                .numbers
-                .into_iter()
-                .map(|own| number.partition_point(|&other| other < own) as u32)
-                .collect(),
-        };
-        let (top, bottom) = (rim(top), rim(bottom));
+        let (top, bottom) = (top.with_nodes(&number)?, bottom.with_nodes(&number)?);
         Ok(Self {
             width,
             rows: rows.clone(),
             connectivity: options.connectivity,
             statistics: options.statistics,
+            values: None,
             bands: vec![Band {
                 rows,
                 count,
@@ -295,8 +272,8 @@ impl LabelPart {
     ///
     /// # Errors
     /// [`Error::PartsNotAdjacent`]; [`Error::PartsDiffer`] if the parts differ in width, in
-    /// connectivity, or in having statistics, and so are not of one image labelled alike;
-    /// [`Error::TooMany`] for 2³² components on the bands' rims; [`Error::OutOfMemory`].
+    /// connectivity, in having statistics, or in the type of their pixels, and so are not of one
+    /// image labelled alike; [`Error::TooMany`] for 2³² components on the bands' rims; [`Error::OutOfMemory`].
     pub fn join(mut upper: Self, lower: Self) -> Result<Self> {
         let differ = |what, upper: String, lower: String| Error::PartsDiffer { what, upper, lower };
         if upper.width != lower.width {
@@ -311,6 +288,10 @@ impl LabelPart {
             let given = |part: &Self| if part.statistics { "given" } else { "missing" }.to_owned();
             return Err(differ("statistics", given(&upper), given(&lower)));
         }
+        if upper.values != lower.values {
+            let name = |part: &Self| pixels_name(part.values).to_owned();
+            return Err(differ("pixels", name(&upper), name(&lower)));
+        }
         if upper.rows.end != lower.rows.start {
             return Err(Error::PartsNotAdjacent {
                 upper_end: upper.rows.end,
@@ -322,7 +303,9 @@ impl LabelPart {
         let (mut top, mut bottom) = (lower.top, lower.bottom);
         moved(&mut top);
         moved(&mut bottom);
-        upper.nodes.join(&upper.bottom, &top, upper.connectivity);
+        let nodes = &mut upper.nodes;
+        let join = |above, below| nodes.join_two(above, below);
+        upper.bottom.touching(&top, upper.connectivity, join);
         reserve(&mut upper.bands, lower.bands.len(), "bands")?;
         upper.bands.extend(lower.bands);
         upper.bottom = bottom;
@@ -338,6 +321,20 @@ impl LabelPart {
     pub fn finish(self) -> Result<LabelTable> {
         LabelTable::of(self)
     }
+}
+
+/// The name of a type of pixels.
+fn pixels_name(values: Option<u8>) -> &'static str {
+    macro_rules! names {
+        ($($value:ty)*) => {
+            match values {
+                None => "bits",
+                $(Some(<$value as Key>::TYPE) => stringify!($value),)*
+                Some(_) => "values",
+            }
+        };
+    }
+    names!(u8 u16 u32 i16 i32 i64 f32)
 }
 
 impl Nodes {
@@ -359,20 +356,6 @@ impl Nodes {
             .extend(lower.parent.iter().map(|parent| parent + shift));
         self.tally.extend(lower.tally);
         Ok(shift)
-    }
-
-    /// Joins the nodes of runs that touch across a seam.
-    fn join(&mut self, upper: &Rim, lower: &Rim, connectivity: Connectivity) {
-        let (mut upper_runs, mut lower_runs) = (0, 0);
-        for (u, w) in Word::of_row(&upper.bits).zip(Word::of_row(&lower.bits)) {
-            for place in places(touching(w, u, connectivity)) {
-                let above = upper.nodes[upper_runs + u.runs_through(place) - 1];
-                let below = lower.nodes[lower_runs + w.runs_through(place) - 1];
-                self.join_two(above, below);
-            }
-            upper_runs += u.starts().count_ones() as usize;
-            lower_runs += w.starts().count_ones() as usize;
-        }
     }
 
     fn join_two(&mut self, a: u32, b: u32) {

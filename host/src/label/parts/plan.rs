@@ -1,6 +1,6 @@
 //! The height of the bands under a memory limit.
 
-use super::BandSource;
+use super::{BandPixels, BandSource};
 use crate::error::{Error, OptionProblem, Result};
 use crate::label::cpu::sums_fit_64_bits;
 use crate::label::gpu::PIXELS_PER_RUN;
@@ -32,22 +32,28 @@ struct Needs {
 
 impl Plan {
     /// For the processor.
-    pub(super) fn new(
-        source: &impl BandSource,
+    pub(super) fn new<B: BandPixels>(
+        source: &impl BandSource<B>,
         options: &ComponentOptions,
         memory: u64,
     ) -> Result<Self> {
         let worst = Worst::of(source, options);
-        // The band's bits and labels; per component, its forest, which grows by doubling, its
+        // The band's bits or values, and labels; of values, two bits per pixel and the labels of
+        // runs, which grow by doubling; per component, its forest, which grows by doubling, its
         // number, and its measures, preceded by tallies if they cannot share memory.
         let measures = match (options.statistics, worst.sums_fit) {
             (false, _) => 0.0,
             (true, true) => 40.0,
             (true, false) => 104.0,
         };
+        let runs = if B::MANY_VALUES { 8.25 } else { 0.0 };
         let per_component = 8.0 + worst.number + measures;
         let needs = Needs {
-            per_pixel: 4.125 + worst.wide_label + worst.components * per_component,
+            per_pixel: B::BYTES_PER_PIXEL
+                + 4.0
+                + runs
+                + worst.wide_label
+                + worst.components * per_component,
             per_rim: worst.per_rim,
             most_rows: worst.most_rows,
         };
@@ -55,8 +61,8 @@ impl Plan {
     }
 
     /// For GPUs, on which `workers` bands are labelled at the same time.
-    pub(super) fn on_gpus(
-        source: &impl BandSource,
+    pub(super) fn on_gpus<B: BandPixels>(
+        source: &impl BandSource<B>,
         options: &ComponentOptions,
         memory: u64,
         workers: usize,
@@ -72,7 +78,8 @@ impl Plan {
         };
         let wide = worst.wide_label + worst.components * (worst.number - 4.0);
         let of_runs = 4.0 / PIXELS_PER_RUN as f64;
-        let per_pixel = workers * (4.125 + of_runs + worst.components * of_worker)
+        let per_pixel = workers
+            * (B::BYTES_PER_PIXEL + 4.0 + of_runs + worst.components * of_worker)
             + 4.0
             + worst.components * of_caller
             + wide;
@@ -104,9 +111,10 @@ struct Worst {
 }
 
 impl Worst {
-    fn of(source: &impl BandSource, options: &ComponentOptions) -> Self {
+    fn of<B: BandPixels>(source: &impl BandSource<B>, options: &ComponentOptions) -> Self {
         let (width, height) = (u64::from(source.width()), u64::from(source.height()));
         let components: f64 = match options.connectivity {
+            _ if B::MANY_VALUES => 1.0,
             Connectivity::Four => 0.5,
             Connectivity::Eight => 0.25,
         };
@@ -118,15 +126,27 @@ impl Worst {
             wide_label: if is_wide { 8.0 } else { 0.0 },
             // In two rows, each pixel may have a component with a node, a place in the table, and a
             // tally.
-            per_rim: width as f64 * if options.statistics { 144.0 } else { 40.0 },
-            // A row has at most one new component per two pixels.
-            most_rows: (u64::from(u32::MAX) / width.div_ceil(2)).max(1),
+            per_rim: width as f64
+                * match (options.statistics, B::MANY_VALUES) {
+                    (false, false) => 40.0,
+                    (true, false) => 144.0,
+                    // Each pixel may have a run, too.
+                    (_, true) => 120.0,
+                },
+            // A row of bits has at most one new component per two pixels.
+            most_rows: (u64::from(u32::MAX)
+                / if B::MANY_VALUES {
+                    width
+                } else {
+                    width.div_ceil(2)
+                })
+            .max(1),
         }
     }
 }
 
 impl Needs {
-    fn plan(&self, source: &impl BandSource, memory: u64) -> Result<Plan> {
+    fn plan<B: BandPixels>(&self, source: &impl BandSource<B>, memory: u64) -> Result<Plan> {
         let (width, height) = (f64::from(source.width()), f64::from(source.height()));
         let most_rows = height.min(self.most_rows as f64);
         let fixed = BASE + source.decoding_bytes() as f64;
@@ -143,9 +163,9 @@ impl Needs {
             let fits = rows * row + height / rows * per_rim <= free;
             (free > 0.0 && rows >= 1.0 && fits).then_some(rows as u32)
         };
-        let bits = width * height / 8.0;
-        if bits <= free / 3.0
-            && let Some(rows) = rows(free - bits)
+        let all = width * height * B::BYTES_PER_PIXEL;
+        if all <= free / 3.0
+            && let Some(rows) = rows(free - all)
         {
             return Ok(Plan { rows, hold: true });
         }

@@ -18,8 +18,8 @@ use crate::progress::Progress;
 
 impl BandNumbers {
     /// Refuses a band whose number of rows differs from the first pass.
-    pub(crate) fn check_rows(&self, band: &BinaryImage) -> Result<()> {
-        self.band.check_rows(band.height())
+    pub(crate) fn check_rows(&self, rows: u32) -> Result<()> {
+        self.band.check_rows(rows)
     }
 
     /// The final labels of the band, from its own labels.

@@ -18,8 +18,8 @@ use crate::label::{Component, ComponentOptions, DeviceLabeler, LabelOptions};
 use crate::memory::{advise_large_pages, zeroed_vec};
 
 /// A worker's task: one band.
-pub(crate) struct Task {
-    pub(super) band: BinaryImage,
+pub(crate) struct Task<B> {
+    pub(super) band: B,
     /// The image's row at which the band begins.
     pub(super) first_row: u32,
     /// The labels to make, in the second pass.
@@ -38,8 +38,8 @@ pub(crate) struct LabelTask {
 }
 
 /// A worker's result for a band.
-pub(crate) struct LabelledPart {
-    pub(super) band: BinaryImage,
+pub(crate) struct LabelledPart<B> {
+    pub(super) band: B,
     /// The part; with statistics, without the measures of the components inside.
     pub(super) part: LabelPart,
     /// In the second pass, the labels of the band's pixels, and further elements.
@@ -49,7 +49,7 @@ pub(crate) struct LabelledPart {
 }
 
 /// Workers that label bands.
-pub(crate) type Workers = gpu::Workers<Task, Result<LabelledPart>>;
+pub(crate) type Workers<B = BinaryImage> = gpu::Workers<Task<B>, Result<LabelledPart<B>>>;
 
 /// Workers on `gpus`, each with a second queue of the GPU if it supports overlapping ones.
 ///
@@ -71,9 +71,9 @@ where
 /// Labels a band.
 fn do_task<G: Gpu>(
     labeler: &DeviceLabeler<G>,
-    task: Task,
+    task: Task<BinaryImage>,
     options: &LabelOptions,
-) -> Result<LabelledPart> {
+) -> Result<LabelledPart<BinaryImage>> {
     let Task {
         band,
         first_row,

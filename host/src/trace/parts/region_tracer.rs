@@ -7,8 +7,8 @@ use super::part::Part;
 use super::regions::{RegionPart, StoredRegions};
 use super::store::Store;
 use super::tracer::{Rows, Stack, rows_of};
-use crate::error::{Error, Result};
-use crate::image::{PixelValue, Samples, ValueImage};
+use crate::error::Result;
+use crate::image::{PixelValue, ValueImage, ValueRows};
 use crate::memory::{collect, push};
 use crate::regions::RegionOptions;
 use crate::trace::ValueBand;
@@ -54,25 +54,29 @@ pub struct RegionTracer<T: PixelValue> {
     width: u32,
 }
 
-/// Rows of an image of values.
-#[derive(Debug)]
-struct ValueRows<T> {
-    width: u32,
-    values: Vec<T>,
-}
-
 /// How the regions of all bands are traced.
 #[derive(Debug)]
-struct How<T> {
+pub(in crate::trace::parts) struct How<T> {
     options: RegionOptions,
     background: Vec<T>,
+}
+
+impl<T: PixelValue> How<T> {
+    fn image<'a>(&self, rows: &'a ValueRows<T>) -> Result<ValueImage<'a, T>> {
+        let mut image = rows.image()?;
+        for &value in &self.background {
+            image = image.background(value)?;
+        }
+        Ok(image)
+    }
 }
 
 impl<T: PixelValue> RegionTracer<T> {
     /// A tracer for an image of this width that keeps rings in memory.
     ///
     /// # Errors
-    /// [`Error::EmptyImage`] and [`Error::ImageTooLarge`] for widths that no image has.
+    /// [`Error::EmptyImage`](crate::Error::EmptyImage) and
+    /// [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for widths that no image has.
     pub fn in_memory(width: u32, options: &RegionOptions) -> Result<Self> {
         Self::new(width, options, Store::in_memory())
     }
@@ -81,7 +85,8 @@ impl<T: PixelValue> RegionTracer<T> {
     /// [`BandTracer::in_file`](super::BandTracer::in_file).
     ///
     /// # Errors
-    /// Those of [`in_memory`](Self::in_memory), and [`Error::Io`] if no file can be made there.
+    /// Those of [`in_memory`](Self::in_memory), and [`Error::Io`](crate::Error::Io) if no file can
+    /// be made there.
     #[cfg(feature = "formats")]
     pub fn in_file(width: u32, options: &RegionOptions, folder: impl AsRef<Path>) -> Result<Self> {
         Self::new(width, options, Store::in_folder(folder.as_ref())?)
@@ -103,7 +108,7 @@ impl<T: PixelValue> RegionTracer<T> {
     /// first band comes.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`].
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub fn background(mut self, value: T) -> Result<Self> {
         push(
             &mut self.stack.options.background,
@@ -119,7 +124,8 @@ impl<T: PixelValue> RegionTracer<T> {
     /// other uses, such as reading the image (`RasterBands::decoding_bytes`).
     ///
     /// # Errors
-    /// [`Error::InvalidOption`] if that is less than 16 rows; the error names the memory needed.
+    /// [`Error::InvalidOption`](crate::Error::InvalidOption) if that is less than 16 rows; the error
+    /// names the memory needed.
     pub fn rows_within(width: u32, height: u32, memory: u64, reserved: u64) -> Result<u32> {
         let per_pixel = BYTES_PER_PIXEL + 2 * size_of::<T>() as u64;
         rows_of(width, height, memory, reserved, (per_pixel, 1))
@@ -134,10 +140,15 @@ impl<T: PixelValue> RegionTracer<T> {
     /// on all threads of the current rayon pool.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] for values that are no whole rows, and for none;
-    /// [`Error::ImageTooLarge`] for rows beyond [`MAX_SIDE`](crate::MAX_SIDE); [`Error::TooMany`];
-    /// [`Error::OutOfMemory`]; [`Error::Io`] for the temporary file. After an error the tracer is
-    /// unusable.
+    /// - [`Error::LengthMismatch`](crate::Error::LengthMismatch) for values that are no whole rows,
+    ///   and for none;
+    /// - [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for rows beyond
+    ///   [`MAX_SIDE`](crate::MAX_SIDE);
+    /// - [`Error::TooMany`](crate::Error::TooMany);
+    /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory);
+    /// - [`Error::Io`](crate::Error::Io) for the temporary file.
+    ///
+    /// After an error the tracer is unusable.
     pub fn push(&mut self, values: Vec<T>) -> Result<()> {
         self.stack.push(ValueRows::new(self.width, values)?)
     }
@@ -163,33 +174,10 @@ impl<T: PixelValue> RegionTracer<T> {
     /// Traces the last band and ends the image there.
     ///
     /// # Errors
-    /// Those of [`push`](Self::push), and [`Error::EmptyImage`] if there was no band.
+    /// Those of [`push`](Self::push), and [`Error::EmptyImage`](crate::Error::EmptyImage) if there
+    /// was no band.
     pub fn finish(self) -> Result<StoredRegions<T>> {
         RegionPart(self.stack.finish()?).finish_stored()
-    }
-}
-
-impl<T: PixelValue> ValueRows<T> {
-    fn new(width: u32, values: Vec<T>) -> Result<Self> {
-        let rows = values.len() / width as usize;
-        let needed = rows.max(1) * width as usize;
-        if values.len() != needed {
-            return Err(Error::LengthMismatch {
-                needed,
-                given: values.len(),
-            });
-        }
-        crate::image::check_size(width.into(), rows as u64)?;
-        Ok(Self { width, values })
-    }
-
-    fn image(&self, background: &[T]) -> Result<ValueImage<'_, T>> {
-        let samples = Samples::new(self.width, self.height(), &self.values)?;
-        let mut image = ValueImage::new(samples)?;
-        for &value in background {
-            image = image.background(value)?;
-        }
-        Ok(image)
     }
 }
 
@@ -198,20 +186,20 @@ impl<T: PixelValue> Rows for ValueRows<T> {
     type Options = How<T>;
 
     fn width(&self) -> u32 {
-        self.width
+        self.width()
     }
 
     fn height(&self) -> u32 {
-        (self.values.len() / self.width as usize) as u32
+        self.height()
     }
 
     fn row(&self, y: u32) -> Result<Self> {
-        let width = self.width as usize;
-        let row = &self.values[y as usize * width..][..width];
-        Ok(Self {
-            width: self.width,
-            values: collect(row.iter().copied(), "a row of values")?,
-        })
+        let width = self.width() as usize;
+        let row = &self.values()[y as usize * width..][..width];
+        Self::new(
+            self.width(),
+            collect(row.iter().copied(), "a row of values")?,
+        )
     }
 
     fn trace(
@@ -220,10 +208,9 @@ impl<T: PixelValue> Rows for ValueRows<T> {
         [above, below]: [Option<&Self>; 2],
         how: &How<T>,
     ) -> Result<Part<T>> {
-        let background = &how.background;
-        let own = self.image(background)?;
-        let above = above.map(|rows| rows.image(background)).transpose()?;
-        let below = below.map(|rows| rows.image(background)).transpose()?;
+        let own = how.image(self)?;
+        let above = above.map(|rows| how.image(rows)).transpose()?;
+        let below = below.map(|rows| how.image(rows)).transpose()?;
         let mut band = ValueBand::new(&own, first_row);
         if let Some(above) = &above {
             band = band.with_above(above);

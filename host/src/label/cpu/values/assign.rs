@@ -39,8 +39,8 @@ pub(super) struct Assigned {
     pub(super) words: Vec<RunWord>,
     /// The labels of all runs, in raster order.
     pub(super) runs: Vec<u32>,
-    /// The number of runs in the last row.
-    last_row: usize,
+    /// The number of runs in the first row, and in the last one.
+    rims: [usize; 2],
 }
 
 impl Assigned {
@@ -85,11 +85,24 @@ impl Assigned {
             }
             reserve(&mut this.runs, runs, RUNS)?;
             this.runs.extend_from_slice(&labels[1..=runs]);
-            this.last_row = runs;
+            if y == rows.start {
+                this.rims[0] = runs;
+            }
+            this.rims[1] = runs;
             swap(&mut labels, &mut above_labels);
             swap(&mut above, &mut row);
         }
         Ok(this)
+    }
+
+    /// The labels of the runs in the first row.
+    pub(super) fn first_row(&self) -> &[u32] {
+        &self.runs[..self.rims[0]]
+    }
+
+    /// The labels of the runs in the last row.
+    pub(super) fn last_row(&self) -> &[u32] {
+        &self.runs[self.runs.len() - self.rims[1]..]
     }
 }
 
@@ -116,8 +129,7 @@ pub(super) fn join_seam<T: PixelValue>(
     above.compare_below(&row, &mut north);
     let room = row_room(image.width());
     let mut above_labels = filled_vec(NONE, room, RUNS)?;
-    let last_row = &upper.runs[upper.runs.len() - upper.last_row..];
-    for (label, run) in above_labels[1..].iter_mut().zip(last_row) {
+    for (label, run) in above_labels[1..].iter_mut().zip(upper.last_row()) {
         *label = run + upper.first_label;
     }
     let mut labels = filled_vec(NONE, room, RUNS)?;

@@ -25,7 +25,7 @@ use super::parallel;
 use crate::error::Result;
 use crate::image::{PixelValue, ValueImage};
 use crate::label::{Connectivity, Labels};
-use crate::memory::{advise_large_pages, zeroed_vec};
+use crate::memory::{advise_large_pages, collect, zeroed_vec};
 use crate::progress::Progress;
 
 /// Labels the regions of `image`.
@@ -34,61 +34,117 @@ pub(crate) fn label<T: PixelValue>(
     connectivity: Connectivity,
     progress: &Progress<'_>,
 ) -> Result<Labels> {
-    crate::threads::ensure();
-    let height = image.height();
-    let pixels = u64::from(image.width()) * u64::from(height);
-    let rows = if rayon::current_num_threads() == 1 || pixels < parallel::LEAST_PIXELS {
-        height
-    } else {
-        parallel::rows_of_strip(height)
-    };
-    label_strips(rows, image, connectivity, progress)
-}
-
-/// Labels in strips of `rows` rows.
-fn label_strips<T: PixelValue>(
-    rows: u32,
-    image: &ValueImage<'_, T>,
-    connectivity: Connectivity,
-    progress: &Progress<'_>,
-) -> Result<Labels> {
+    let numbered = NumberedValues::of(image, connectivity, progress)?;
     let (width, height) = (image.width(), image.height());
-    let count = height.div_ceil(rows);
-    let mut strips = (0..count)
-        .into_par_iter()
-        .map(|i| {
-            let rows = i * rows..height.min((i + 1) * rows);
-            Assigned::new(image, rows, connectivity)
-        })
-        .collect::<Result<Vec<_>>>()?;
-    progress.report(1, 2)?;
-
-    // The labels of each strip follow those of the one above.
-    let mut forest = Forest::new(u32::MAX)?;
-    for i in 0..strips.len() {
-        let (above, below) = strips.split_at_mut(i);
-        let strip = &mut below[0];
-        strip.first_label = forest.append(std::mem::take(&mut strip.forest))?;
-        if let Some(above) = above.last() {
-            assign::join_seam(image, above, strip, connectivity, &mut forest)?;
-        }
-    }
-    let (numbers, regions) = forest.number(0, |_| None);
-
     let mut labels: Vec<u32> = zeroed_vec(width as usize * height as usize, "labels")?;
     advise_large_pages(&mut labels);
-    labels
-        .par_chunks_mut(rows as usize * width as usize)
-        .zip(&strips)
-        .for_each(|(labels, strip)| fill::fill(strip, &numbers, labels, width as usize));
+    numbered.fill(&mut labels);
     progress.report(1, 1)?;
     Ok(Labels {
         width,
         height,
         labels,
-        count: regions,
+        count: numbered.count,
         components: None,
     })
+}
+
+/// The regions of an image or a band, numbered; its pixels have no labels yet.
+pub(in crate::label) struct NumberedValues {
+    width: usize,
+    /// The number of rows of a strip; the last one may have fewer.
+    rows: usize,
+    strips: Vec<Assigned>,
+    /// The number of each provisional label's region.
+    numbers: Vec<u32>,
+    /// The number of regions.
+    pub(in crate::label) count: u32,
+}
+
+impl NumberedValues {
+    pub(in crate::label) fn of<T: PixelValue>(
+        image: &ValueImage<'_, T>,
+        connectivity: Connectivity,
+        progress: &Progress<'_>,
+    ) -> Result<Self> {
+        crate::threads::ensure();
+        let height = image.height();
+        let pixels = u64::from(image.width()) * u64::from(height);
+        let rows = if rayon::current_num_threads() == 1 || pixels < parallel::LEAST_PIXELS {
+            height
+        } else {
+            parallel::rows_of_strip(height)
+        };
+        let numbered = Self::in_strips(rows, image, connectivity)?;
+        progress.report(1, 2)?;
+        Ok(numbered)
+    }
+
+    /// In strips of `rows` rows.
+    fn in_strips<T: PixelValue>(
+        rows: u32,
+        image: &ValueImage<'_, T>,
+        connectivity: Connectivity,
+    ) -> Result<Self> {
+        let height = image.height();
+        let count = height.div_ceil(rows);
+        let mut strips = (0..count)
+            .into_par_iter()
+            .map(|i| {
+                let rows = i * rows..height.min((i + 1) * rows);
+                Assigned::new(image, rows, connectivity)
+            })
+            .collect::<Result<Vec<_>>>()?;
+
+        // The labels of each strip follow those of the one above.
+        let mut forest = Forest::new(u32::MAX)?;
+        for i in 0..strips.len() {
+            let (above, below) = strips.split_at_mut(i);
+            let strip = &mut below[0];
+            strip.first_label = forest.append(std::mem::take(&mut strip.forest))?;
+            if let Some(above) = above.last() {
+                assign::join_seam(image, above, strip, connectivity, &mut forest)?;
+            }
+        }
+        let (numbers, count) = forest.number(0, |_| None);
+        Ok(Self {
+            width: image.width() as usize,
+            rows: rows as usize,
+            strips,
+            numbers,
+            count,
+        })
+    }
+
+    /// The numbers of the runs in the first row and in the last one.
+    pub(in crate::label) fn rims(&self) -> Result<[Vec<u32>; 2]> {
+        let of = |strip: &Assigned, runs: &[u32]| {
+            let numbers = &self.numbers[strip.first_label as usize..];
+            let runs = runs.iter().map(|&label| numbers[label as usize]);
+            collect(runs, "the components on the bands' rims")
+        };
+        match (self.strips.first(), self.strips.last()) {
+            (Some(first), Some(last)) => {
+                Ok([of(first, first.first_row())?, of(last, last.last_row())?])
+            }
+            _ => Ok([Vec::new(), Vec::new()]),
+        }
+    }
+
+    /// Gives region `n` the number `numbers[n]`.
+    pub(in crate::label) fn renumber(&mut self, numbers: &[u32]) {
+        for number in &mut self.numbers {
+            *number = numbers[*number as usize];
+        }
+    }
+
+    /// Writes the pixels' labels into `labels`, which are all 0.
+    pub(in crate::label) fn fill(&self, labels: &mut [u32]) {
+        labels
+            .par_chunks_mut(self.rows * self.width)
+            .zip(&self.strips)
+            .for_each(|(labels, strip)| fill::fill(strip, &self.numbers, labels, self.width));
+    }
 }
 
 #[cfg(test)]
@@ -152,10 +208,11 @@ mod tests {
             ] {
                 let expected = flood(&values, width as usize, reach);
                 for rows in [1, 2, 7, height as u32] {
-                    let found =
-                        label_strips(rows, &image, connectivity, &Progress::SILENT).unwrap();
-                    assert_eq!(found.as_slice(), expected, "{width} × {height}, {rows}");
-                    assert_eq!(found.count(), expected.iter().copied().max().unwrap());
+                    let found = NumberedValues::in_strips(rows, &image, connectivity).unwrap();
+                    let mut labels = vec![0; values.len()];
+                    found.fill(&mut labels);
+                    assert_eq!(labels, expected, "{width} × {height}, {rows}");
+                    assert_eq!(found.count, expected.iter().copied().max().unwrap());
                 }
             }
         }
