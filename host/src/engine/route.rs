@@ -146,7 +146,7 @@ impl Engine {
             return engine.distances(grid, sources, options);
         }
         match &self.device {
-            None => route::cpu::distances(grid, sources, options),
+            None => route::cpu::distances(grid, sources, options, &self.progress()),
             Some(device) => {
                 options.algorithm_on(self.backend())?;
                 device.distances(grid, sources)

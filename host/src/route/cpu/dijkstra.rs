@@ -9,6 +9,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::cost::Cost;
 use super::retrace::{self, UNREACHED};
 use crate::memory::{collect, push, reserve, zeroed_vec};
 use crate::progress::Progress;
@@ -46,51 +47,6 @@ pub(super) fn distances(grid: &RoutingGrid, sources: &[u32]) -> Result<Vec<u64>>
     }
     let distances = Search::<u64>::new(grid)?.distances(sources)?;
     Ok(distances.unwrap_or_default())
-}
-
-/// A cost; `MAX` stands for every cost that does not fit.
-trait Cost: Copy + Ord + bytemuck::Pod {
-    const ZERO: Self;
-    const MAX: Self;
-
-    /// The sum, at most `MAX`.
-    fn plus(self, weight: u32) -> Self;
-
-    fn to_u64(self) -> u64;
-}
-
-impl Cost for u32 {
-    const ZERO: Self = 0;
-    const MAX: Self = u32::MAX;
-
-    #[inline(always)]
-    fn plus(self, weight: u32) -> Self {
-        self.saturating_add(weight)
-    }
-
-    #[inline(always)]
-    fn to_u64(self) -> u64 {
-        self.into()
-    }
-}
-
-impl Cost for u64 {
-    const ZERO: Self = 0;
-    const MAX: Self = u64::MAX;
-
-    #[inline(always)]
-    fn plus(self, weight: u32) -> Self {
-        // No path costs that much; a label of `MAX` is never added to.
-        match weight {
-            BLOCKED => Self::MAX,
-            weight => self.saturating_add(weight.into()),
-        }
-    }
-
-    #[inline(always)]
-    fn to_u64(self) -> u64 {
-        self
-    }
 }
 
 /// A cell: its label, and its edges to the right and down. Adjacent in memory, because they are
