@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput};
 use petgraph::csr::Csr;
 use trazar::route::{
-    BLOCKED, Cell, DistanceAlgorithm, DistanceOptions, RouteAlgorithm, RouteOptions, RoutingGrid, TreeKind,
+    BLOCKED, Cell, DistanceAlgorithm, DistanceOptions, RouteAlgorithm, RouteOptions, RoutingGrid,
+    TreeKind,
 };
 use trazar::{Engine, Result};
 use trazar_bench_support::grids;

@@ -117,6 +117,22 @@ pub(crate) fn par_collect<T: Send>(
     Ok(all)
 }
 
+/// Has the processor load the cache line of a value that is read soon, without waiting for it. Does
+/// nothing on other architectures than x86-64, and for an index out of bounds.
+#[inline(always)]
+pub(crate) fn prefetch<T>(array: &[T], index: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(value) = array.get(index) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+
+        // SAFETY: all processors of the architecture have SSE, and the value is borrowed. Nothing
+        // is read or written.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (array, index);
+}
+
 /// Makes room for one more entry in `map`.
 ///
 /// # Errors

@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 
 use super::cost::Cost;
 use super::retrace::{self, UNREACHED};
-use crate::memory::{collect, push, reserve, zeroed_vec};
+use crate::memory::{collect, prefetch, push, reserve, zeroed_vec};
 use crate::progress::Progress;
 use crate::route::grid::by_cell;
 use crate::route::grid::{BLOCKED, RoutingGrid};
@@ -20,6 +20,8 @@ use crate::{Error, Result};
 
 /// The most buckets that the heaviest edge spans at first.
 const SPAN: u32 = 256;
+/// How many cells ahead their surroundings are loaded, which are far from each other.
+const AHEAD: usize = 8;
 /// Name used in out-of-memory errors.
 const QUEUE: &str = "the cells of a search";
 /// The most buckets: if costs need more, buckets become twice as wide.
@@ -141,7 +143,13 @@ impl<'a, C: Cost> Search<'a, C> {
         let vias = self.grid.vias();
         let shift = self.queue.shift;
         while let Some(cells) = self.queue.take(bucket) {
-            for &cell in &cells {
+            for (i, &cell) in cells.iter().enumerate() {
+                if let Some(&next) = cells.get(i + AHEAD) {
+                    let at = next as usize + width;
+                    for line in [at - width, at, at + width] {
+                        prefetch(&self.nodes, line);
+                    }
+                }
                 let at = cell as usize + width;
                 let CellState { label, right, down } = self.nodes[at];
                 // It has got a smaller label since, and has been handled.
