@@ -184,6 +184,9 @@ pub(crate) fn costs<'a, G: Grid>(
     Ok(tiles)
 }
 
+/// What is sent to a tile: cells of it, and their costs.
+type Messages<C> = Vec<(u16, C)>;
+
 /// A tile's state.
 struct Tile<C> {
     /// With the rim; empty until a path enters the tile.
@@ -200,7 +203,7 @@ pub(crate) struct Tiles<'a, G: Grid> {
     rows: usize,
     tiles: Vec<Mutex<Tile<G::Cost>>>,
     /// By tile: cells that other tiles have lowered, and their costs.
-    inboxes: Vec<Mutex<Vec<(u16, G::Cost)>>>,
+    inboxes: Vec<Mutex<Messages<G::Cost>>>,
     /// One per thread.
     scratch: Vec<Mutex<Scratch<G::Cost>>>,
     /// The least width of a bucket.
@@ -212,7 +215,7 @@ struct Scratch<C> {
     buckets: Vec<Vec<u16>>,
     list: Vec<u16>,
     /// By neighbour, row by row: what is sent to it.
-    outboxes: [Vec<(u16, C)>; 9],
+    outboxes: [Messages<C>; 9],
 }
 
 /// What is left after a tile was run.
@@ -248,7 +251,7 @@ pub(crate) struct Front<'s, G: Grid + ?Sized> {
     /// Cells that cost more than the horizon.
     pending: Vec<u16>,
     buckets: &'s mut [Vec<u16>],
-    outboxes: &'s mut [Vec<(u16, G::Cost)>; 9],
+    outboxes: &'s mut [Messages<G::Cost>; 9],
 }
 
 impl<G: Grid + ?Sized> Front<'_, G> {
@@ -405,7 +408,7 @@ impl<'a, G: Grid> Tiles<'a, G> {
     }
 
     /// Moves the outboxes to the neighbours' inboxes, and returns the least cost sent to each.
-    fn send(&self, tile: usize, outboxes: &mut [Vec<(u16, G::Cost)>; 9]) -> Result<[G::Cost; 9]> {
+    fn send(&self, tile: usize, outboxes: &mut [Messages<G::Cost>; 9]) -> Result<[G::Cost; 9]> {
         let mut sent = [G::Cost::UNREACHED; 9];
         for (to, outbox) in outboxes.iter_mut().enumerate() {
             if outbox.is_empty() {

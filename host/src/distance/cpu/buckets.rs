@@ -5,7 +5,7 @@
 use super::near::{Near, OFFSETS, bits};
 use super::queue::Queue;
 use crate::distance::real::Real;
-use crate::distance::search::{Frame, Search};
+use crate::distance::search::Search;
 use crate::distance::steps::Step;
 use crate::error::Result;
 use crate::memory::{par_filled_vec, prefetch};
@@ -54,12 +54,11 @@ pub(super) fn costs<P: Real>(search: &Search<P>, progress: &Progress<'_>) -> Res
 /// 2048² cells of random friction, this takes 27 % off the time.
 const AHEAD: usize = 8;
 
-/// Loads what [`relax`] reads.
+/// Loads what [`relax`] reads, except what knight's moves alone do.
 #[inline(always)]
 fn prefetch_around<P: Real>(search: &Search<P>, costs: &[P], place: usize) {
-    let Frame { margin, stride, .. } = search.frame;
-    for row in 0..=2 * margin {
-        let left = place + row * stride - margin * stride - margin;
+    let stride = search.frame.stride;
+    for left in [place - stride - 1, place - 1, place + stride - 1] {
         prefetch(costs, left);
         prefetch(&search.friction, left);
     }
