@@ -51,7 +51,7 @@ pub(super) fn costs<P: Real>(search: &Search<P>, progress: &Progress<'_>) -> Res
 
 /// How many cells ahead their surroundings are loaded. Cells of a bucket are far from each other,
 /// and what to do with one depends on its surroundings, which the processor would wait for: on
-/// 2048² cells of random friction, this takes 27 % off the time.
+/// 2048² cells of random friction, this takes 22 % off the time in f32, and 26 % in f64.
 const AHEAD: usize = 8;
 
 /// Loads what [`relax`] reads, except what knight's moves alone do.
