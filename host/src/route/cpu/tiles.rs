@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use super::cost::Cost;
 use super::retrace::UNREACHED;
 use crate::error::Result;
-use crate::memory::par_filled_vec;
+use crate::memory::{par_filled_vec, prefetch};
 use crate::progress::Progress;
 use crate::route::grid::{BLOCKED, RoutingGrid};
 use crate::tile_search::{self, Front, Grid, TileCell};
@@ -59,6 +59,13 @@ impl<'a, C: Cost + tile_search::Cost, const SIDE: usize> Edges<'a, C, SIDE> {
             too_large: AtomicBool::new(false),
             cost: std::marker::PhantomData,
         }
+    }
+
+    /// The index of a tile's cell in the grid.
+    #[inline(always)]
+    fn index(&self, cell: TileCell, origin: (usize, usize)) -> usize {
+        let (x, y) = (origin.0 + cell.x - 1, origin.1 + cell.y - 1);
+        (cell.layer * self.height + y) * self.width + x
     }
 
     /// `None` if costs do not fit.
@@ -128,11 +135,24 @@ impl<C: Cost + tile_search::Cost, const SIDE: usize> Grid for Edges<'_, C, SIDE>
         (f64::from(usual) / 4.0).max(1.0)
     }
 
+    /// On 2048² cells of random weights, this takes 13 % off the time; rasters of friction did not
+    /// gain.
+    #[inline(always)]
+    fn prefetch(&self, cell: TileCell, front: &Front<'_, Self>) {
+        let stride = tile_search::stride::<Self>();
+        for index in [cell.index - stride, cell.index, cell.index + stride] {
+            prefetch(front.costs, index);
+        }
+        let index = self.index(cell, front.origin);
+        prefetch(self.grid.rights(), index);
+        prefetch(self.grid.downs(), index);
+        prefetch(self.grid.downs(), index.wrapping_sub(self.width));
+    }
+
     #[inline(always)]
     fn relax(&self, cell: TileCell, cost: C, front: &mut Front<'_, Self>) -> Result<()> {
         let (right, down, via) = (self.grid.rights(), self.grid.downs(), self.grid.vias());
-        let (x, y) = (front.origin.0 + cell.x - 1, front.origin.1 + cell.y - 1);
-        let index = (cell.layer * self.height + y) * self.width + x;
+        let index = self.index(cell, front.origin);
         // Edges out of the grid are blocked: so are the last cells of the row or layer before. The
         // first cell of all has none before it.
         let before = |weights: &[u32], distance: usize| {
