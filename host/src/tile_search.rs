@@ -1,5 +1,5 @@
-//! Least costs from given cells to every cell of a grid, in tiles on all threads, each tile with the
-//! costs of its cells and of a rim around them. Grids are rasters of friction
+//! Least costs from given cells to every cell of a grid, in tiles on all threads, each tile with
+//! the costs of its cells and of a rim around them. Grids are rasters of friction
 //! (`distance/cpu/tiles.rs`) and grids of weighted edges (`route/cpu/tiles.rs`).
 //!
 //! Work goes in phases. A phase takes all tiles with cells to relax of a cost up to a horizon, and

@@ -88,9 +88,9 @@ impl<P: Real> Queue<P> {
         (cost * self.scale).to_bucket().min(LAST)
     }
 
-    /// A bucket that [`take`](Self::take) has returned, for [`is_before`](Self::is_before). It is the
-    /// whole part of a `P`, or has few digits, so this is exact; or it is the last one, and no cost
-    /// in f32 is between it and the number that it is rounded up to.
+    /// A bucket that [`take`](Self::take) has returned, for [`is_before`](Self::is_before). It is
+    /// the whole part of a `P`, or has few digits, so this is exact; or it is the last one, and no
+    /// cost in f32 is between it and the number that it is rounded up to.
     pub(super) fn scaled(bucket: u32) -> P {
         P::from_f64(bucket.into())
     }
