@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput};
 use petgraph::csr::Csr;
 use trazar::route::{
-    BLOCKED, Cell, DistanceOptions, RouteAlgorithm, RouteOptions, RoutingGrid, TreeKind,
+    BLOCKED, Cell, DistanceAlgorithm, DistanceOptions, RouteAlgorithm, RouteOptions, RoutingGrid,
+    TreeKind,
 };
 use trazar::{Engine, Result};
 use trazar_bench_support::grids;
@@ -172,10 +173,15 @@ fn corners(criterion: &mut Criterion) -> Result<()> {
         group.bench_function(BenchmarkId::new("trazar dijkstra", &size), |bencher| {
             bencher.iter(|| engine.route_net(&grid, &net, &options));
         });
-        group.bench_function(BenchmarkId::new("trazar, all cells", &size), |bencher| {
-            bencher
-                .iter(|| engine.distances(&grid, &[Cell::at(0, 0)], &DistanceOptions::default()));
-        });
+        for (name, algorithm) in [
+            ("trazar, all cells", DistanceAlgorithm::Dijkstra),
+            ("trazar, all cells on all cores", DistanceAlgorithm::Tiles),
+        ] {
+            let options = DistanceOptions::default().algorithm(algorithm);
+            group.bench_function(BenchmarkId::new(name, &size), |bencher| {
+                bencher.iter(|| engine.distances(&grid, &[Cell::at(0, 0)], &options));
+            });
+        }
 
         let graph = compact(&grid);
         let last = grid.cell_count() - 1;

@@ -169,6 +169,7 @@ pub mod regions;
 pub mod rle;
 pub mod route;
 mod threads;
+mod tile_search;
 pub mod trace;
 
 #[cfg(test)]

@@ -23,6 +23,14 @@ pub(crate) fn ensure() {
     }
 }
 
+/// Whether the distances of so many cells are found sooner by several threads than by one.
+pub(crate) fn are_worth_waking(cells: u64) -> bool {
+    /// Fewer are done before the threads are awake.
+    const LEAST: u64 = 1 << 17;
+    ensure();
+    cells >= LEAST && rayon::current_num_threads() >= 2
+}
+
 /// What a lock guards, for locks that nobody holds while panicking.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

@@ -560,7 +560,11 @@ fn routes() {
     check("improved", || engine.route(grid, &pins.nets, &improved));
     let turns = RouteOptions::default().turn_cost(7);
     check("turn_cost", || engine.route(grid, &many.nets, &turns));
-    for algorithm in [DistanceAlgorithm::Dijkstra, DistanceAlgorithm::Sweep] {
+    for algorithm in [
+        DistanceAlgorithm::Dijkstra,
+        DistanceAlgorithm::Sweep,
+        DistanceAlgorithm::Tiles,
+    ] {
         let options = DistanceOptions::default().algorithm(algorithm);
         check("distances", || {
             engine.distances(grid, &[Cell::at(3, 4)], &options)

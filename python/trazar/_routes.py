@@ -279,7 +279,8 @@ def distances(
     sources : array of shape (n, 2), or (n, 3) on grids of several layers
         Cells (row, column) or (layer, row, column); or one such cell.
     algorithm : {"dijkstra", "sweep", "sweep-parallel", "tiles"}, optional
-        The last one on a GPU, the others on the processor. The result does not depend on it.
+        The last one on the processor or a GPU, with all its cores; the others on the processor.
+        The result does not depend on it.
     device : {"auto", "cpu", "cuda", "emulator"}
         As for :func:`find_contours`.
 

@@ -1,5 +1,6 @@
 //! Routing on the CPU against a plain oracle, on random grids and on awkward ones.
 
+mod distances;
 mod improved;
 mod refused;
 mod report;
@@ -13,7 +14,7 @@ use trazar::route::{
     BLOCKED, Cell, DistanceAlgorithm, DistanceOptions, Distances, Net, Pin, Route, RouteAlgorithm,
     RouteOptions, RoutingGrid,
 };
-use trazar::{Backend, Engine, Error};
+use trazar::{Backend, Engine};
 use trazar_test_support::grids::{Case, case};
 use trazar_test_support::route_oracle::{self, Tree};
 use trazar_test_support::routes::assert_same;
@@ -253,7 +254,7 @@ fn nets_of_few_pins_have_trees_without_edges() {
     assert_eq!(none.unwrap(), []);
 }
 
-/// Every algorithm that computes distances computes the same; the others are refused.
+/// Every algorithm computes the same distances.
 #[test]
 fn distances_by_every_algorithm() {
     let case = RandomNets::default()
@@ -278,10 +279,6 @@ fn distances_by_every_algorithm() {
     for &algorithm in DistanceAlgorithm::on(Backend::Cpu) {
         assert_eq!(by(algorithm).unwrap(), expected, "{algorithm:?}");
     }
-    assert!(matches!(
-        by(DistanceAlgorithm::Tiles),
-        Err(Error::Unavailable(_))
-    ));
 }
 
 #[test]

@@ -171,7 +171,8 @@ pub enum DistanceAlgorithm {
     Sweep,
     /// As [`RouteAlgorithm::SweepParallel`].
     SweepParallel,
-    /// As [`RouteAlgorithm::Tiles`].
+    /// Tiles of the grid. On the processor, all threads search them, each with buckets of its own;
+    /// elsewhere as [`RouteAlgorithm::Tiles`].
     Tiles,
 }
 
@@ -187,15 +188,16 @@ impl DistanceAlgorithm {
     pub fn backends(self) -> &'static [Backend] {
         match self {
             Self::Dijkstra | Self::Sweep | Self::SweepParallel => &[Backend::Cpu],
-            Self::Tiles => &[Backend::Cuda, Backend::Emulator],
+            Self::Tiles => &[Backend::Cpu, Backend::Cuda, Backend::Emulator],
         }
     }
 
-    /// The algorithms that run on `backend`, first the one that an [`Engine`](crate::Engine)
-    /// chooses.
+    /// The algorithms that run on `backend`. On the processor, an [`Engine`](crate::Engine) chooses
+    /// tiles for grids of 2¹⁷ cells or more, if there are several threads, and Dijkstra's search
+    /// for others.
     pub fn on(backend: Backend) -> &'static [Self] {
         match backend {
-            Backend::Cpu => &[Self::Dijkstra, Self::Sweep, Self::SweepParallel],
+            Backend::Cpu => Self::ALL,
             Backend::Cuda | Backend::Emulator => &[Self::Tiles],
         }
     }

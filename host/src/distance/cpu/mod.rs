@@ -15,13 +15,10 @@ use crate::progress::Progress;
 
 /// The algorithm that is faster for rasters of that many cells.
 pub(crate) fn usual(cells: u64) -> DistanceAlgorithm {
-    /// Smaller rasters are done before the threads are awake.
-    const LEAST: u64 = 1 << 17;
-    crate::threads::ensure();
-    if cells < LEAST || rayon::current_num_threads() < 2 {
-        DistanceAlgorithm::Buckets
-    } else {
+    if crate::threads::are_worth_waking(cells) {
         DistanceAlgorithm::Tiles
+    } else {
+        DistanceAlgorithm::Buckets
     }
 }
 

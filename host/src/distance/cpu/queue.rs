@@ -88,6 +88,20 @@ impl<P: Real> Queue<P> {
         (cost * self.scale).to_bucket().min(LAST)
     }
 
+    /// A bucket that [`take`](Self::take) has returned, for [`is_before`](Self::is_before). It is
+    /// the whole part of a `P`, or has few digits, so this is exact; or it is the last one, and no
+    /// cost in f32 is between it and the number that it is rounded up to.
+    pub(super) fn scaled(bucket: u32) -> P {
+        P::from_f64(bucket.into())
+    }
+
+    /// Whether a cost belongs to a bucket before that one: without the conversion to a whole
+    /// number.
+    #[inline(always)]
+    pub(super) fn is_before(&self, cost: P, scaled: P) -> bool {
+        cost * self.scale < scaled
+    }
+
     /// Adds a cell with its cost; one of a bucket before the current one joins the current one.
     #[inline(always)]
     pub(super) fn push(&mut self, cost: P, cell: u32) {

@@ -9,8 +9,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::cost::Cost;
 use super::retrace::{self, UNREACHED};
-use crate::memory::{collect, push, reserve, zeroed_vec};
+use crate::memory::{collect, prefetch, push, reserve, zeroed_vec};
 use crate::progress::Progress;
 use crate::route::grid::by_cell;
 use crate::route::grid::{BLOCKED, RoutingGrid};
@@ -19,6 +20,8 @@ use crate::{Error, Result};
 
 /// The most buckets that the heaviest edge spans at first.
 const SPAN: u32 = 256;
+/// How many cells ahead their surroundings are loaded, which are far from each other.
+const AHEAD: usize = 8;
 /// Name used in out-of-memory errors.
 const QUEUE: &str = "the cells of a search";
 /// The most buckets: if costs need more, buckets become twice as wide.
@@ -46,51 +49,6 @@ pub(super) fn distances(grid: &RoutingGrid, sources: &[u32]) -> Result<Vec<u64>>
     }
     let distances = Search::<u64>::new(grid)?.distances(sources)?;
     Ok(distances.unwrap_or_default())
-}
-
-/// A cost; `MAX` stands for every cost that does not fit.
-trait Cost: Copy + Ord + bytemuck::Pod {
-    const ZERO: Self;
-    const MAX: Self;
-
-    /// The sum, at most `MAX`.
-    fn plus(self, weight: u32) -> Self;
-
-    fn to_u64(self) -> u64;
-}
-
-impl Cost for u32 {
-    const ZERO: Self = 0;
-    const MAX: Self = u32::MAX;
-
-    #[inline(always)]
-    fn plus(self, weight: u32) -> Self {
-        self.saturating_add(weight)
-    }
-
-    #[inline(always)]
-    fn to_u64(self) -> u64 {
-        self.into()
-    }
-}
-
-impl Cost for u64 {
-    const ZERO: Self = 0;
-    const MAX: Self = u64::MAX;
-
-    #[inline(always)]
-    fn plus(self, weight: u32) -> Self {
-        // No path costs that much; a label of `MAX` is never added to.
-        match weight {
-            BLOCKED => Self::MAX,
-            weight => self.saturating_add(weight.into()),
-        }
-    }
-
-    #[inline(always)]
-    fn to_u64(self) -> u64 {
-        self
-    }
 }
 
 /// A cell: its label, and its edges to the right and down. Adjacent in memory, because they are
@@ -185,7 +143,13 @@ impl<'a, C: Cost> Search<'a, C> {
         let vias = self.grid.vias();
         let shift = self.queue.shift;
         while let Some(cells) = self.queue.take(bucket) {
-            for &cell in &cells {
+            for (i, &cell) in cells.iter().enumerate() {
+                if let Some(&next) = cells.get(i + AHEAD) {
+                    let at = next as usize + width;
+                    for line in [at - width, at, at + width] {
+                        prefetch(&self.nodes, line);
+                    }
+                }
                 let at = cell as usize + width;
                 let CellState { label, right, down } = self.nodes[at];
                 // It has got a smaller label since, and has been handled.

@@ -5,17 +5,21 @@
 //! | one pin after the other: the nearest, by distances from elsewhere | `nearest.rs` |
 //! | from distances to a path | `retrace.rs` |
 //! | distances and tree at once, on one core | `dijkstra.rs` |
+//! | distances in tiles, on all cores | `tiles.rs` |
+//! | costs of paths in 32 or 64 bits | `cost.rs` |
 //! | distances by sweeps; by breadth-first search | `sweep.rs`; `breadth_first.rs` |
 //! | a tree out of given edges | `spanning.rs` |
 //! | better trees | `improve/` |
 
 mod breadth_first;
+mod cost;
 mod dijkstra;
 pub(crate) mod improve;
 mod nearest;
 mod retrace;
 pub(super) mod spanning;
 mod sweep;
+mod tiles;
 
 use sweep::Threads;
 
@@ -65,8 +69,10 @@ pub(crate) fn distances(
     grid: &RoutingGrid,
     sources: &[Cell],
     options: &DistanceOptions,
+    progress: &Progress<'_>,
 ) -> Result<Distances> {
-    let algorithm = options.algorithm_on(Backend::Cpu)?;
+    let algorithm = options.algorithm.unwrap_or_else(|| usual(grid));
+    algorithm.check_runs_on(Backend::Cpu)?;
     Net::of_sources(sources)?.check(0, grid.width(), grid.height(), grid.layers())?;
     let sources = sources.iter().map(|&cell| grid.index(cell));
     let sources: Vec<u32> = collect(sources, "the cells of sources")?;
@@ -82,7 +88,17 @@ pub(crate) fn distances(
     let by_cell = match algorithm {
         DistanceAlgorithm::Sweep => sweep(Threads::One)?,
         DistanceAlgorithm::SweepParallel => sweep(Threads::All)?,
-        _ => dijkstra::distances(grid, &sources)?,
+        DistanceAlgorithm::Tiles => tiles::distances(grid, &sources, progress)?,
+        DistanceAlgorithm::Dijkstra => dijkstra::distances(grid, &sources)?,
     };
     Ok(Distances { by_cell })
+}
+
+/// The algorithm that is faster for a grid.
+fn usual(grid: &RoutingGrid) -> DistanceAlgorithm {
+    if crate::threads::are_worth_waking(grid.cell_count().into()) {
+        DistanceAlgorithm::Tiles
+    } else {
+        DistanceAlgorithm::Dijkstra
+    }
 }
