@@ -64,7 +64,7 @@ def section(results: Results, plots: list[str]) -> str:
 
 def summary(results: Results) -> list[str]:
     """How many times as long the peers take."""
-    lines = ["| | how many times as long it takes as ours, on the same cores |", "|---|---|"]
+    lines = ["| | the peer's time over ours, on the same cores |", "|---|---|"]
     for name, wanted in [
         ("contours with nesting", {"task": "contours, tree"}),
         ("contours, list", {"task": "contours, list"}),
@@ -113,7 +113,7 @@ def slower(results: Results) -> list[str]:
     lines = ["### Where others are faster", ""]
     worse = [pair for pair in results.pairs() if ratio(*pair) < 1]
     if worse:
-        lines.append("| | on | peer | its time | ours | ours is slower by |")
+        lines.append("| | on | peer | its time | ours | ours over its |")
         lines.append("|---" * 6 + "|")
     for ours, theirs in sorted(worse, key=lambda pair: ratio(*pair)):
         assert ours.seconds and theirs.seconds
