@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Prints what is in the command and the wheels, as CycloneDX 1.5: crates, versions, licences, hashes.
+"""Prints what is in the command and the wheels, as CycloneDX 1.5.
 
-Of `Cargo.lock`, by `cargo metadata`: what `trazar-cli` and `trazar-python` depend on, without what
-only tests and builds need. The same lock file gives the same bytes.
+Crates, versions, licences and hashes come from `Cargo.lock`, by `cargo metadata`: those that
+`trazar-cli` and `trazar-python` depend on, without those that only tests and builds need. The same
+lock file gives the same bytes.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import trazar
 from .images import masks
 from .task import Input, Settings, Task
 
+
 def same(ours, theirs):
     """The same contours in the same order, point by point."""
     if len(ours) != len(theirs):

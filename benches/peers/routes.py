@@ -58,7 +58,7 @@ def inputs(settings: Settings):
 
 
 def same(ours, theirs) -> str | None:
-    """The first path costs the same; the tree does, but for ties of paths, to 1 %."""
+    """The first paths cost the same, the trees the same to 1 %: paths of one cost may differ."""
     if ours[0] != theirs[0]:
         return f"a first path of {theirs[0]}, ours costs {ours[0]}"
     if abs(theirs.sum() - ours.sum()) > 0.01 * ours.sum():

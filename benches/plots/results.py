@@ -106,7 +106,7 @@ def ratio(ours: Row, theirs: Row) -> float:
 
 
 def spread(pairs: Iterable[tuple[Row, Row]]) -> str:
-    """As in "1.2 to 3.4 times, in the middle 2.0"."""
+    """As in "1.2 to 3.4 times (median 2.0)"."""
     ratios = sorted(ratio(*pair) for pair in pairs)
     if not ratios:
         return "not measured"

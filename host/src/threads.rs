@@ -27,8 +27,11 @@ pub(crate) fn ensure() {
 pub(crate) fn are_worth_waking(cells: u64) -> bool {
     /// Fewer are done before the threads are awake.
     const LEAST: u64 = 1 << 17;
+    if cells < LEAST {
+        return false;
+    }
     ensure();
-    cells >= LEAST && rayon::current_num_threads() >= 2
+    rayon::current_num_threads() >= 2
 }
 
 /// What a lock guards, for locks that nobody holds while panicking.

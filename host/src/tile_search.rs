@@ -4,7 +4,7 @@
 //!
 //! Work goes in phases. A phase takes all tiles with cells to relax of a cost up to a horizon, and
 //! each of them relaxes its own until none of that cost is left. A tile that lowers a cell of its
-//! rim sends the cost to the tile that the cell belongs to, which receives it in the next phase.
+//! rim sends the cost to the tile that the cell belongs to, which receives it when it next runs.
 //! The horizon is the least cost to relax plus a span, which follows the work that a phase turns
 //! out to have: enough for all threads, but no more than that, because a tile that runs far ahead
 //! of its neighbours works with costs that are not final.
@@ -38,8 +38,8 @@ pub(crate) trait Cost: Copy + PartialOrd + Send + Sync + 'static {
     /// How costs are divided into buckets.
     type Scale: Copy;
 
-    /// Buckets at least `width` wide, of which [`BUCKETS`] reach from `least` to `horizon` or
-    /// further.
+    /// Buckets about `width` wide, or wider if [`BUCKETS`] of them would not reach from `least` to
+    /// `horizon`.
     fn scale(width: f64, least: Self, horizon: Self) -> Self::Scale;
 
     /// The bucket of a cost that is `least` or more. It does not fall as the cost rises.

@@ -193,8 +193,9 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidOption`] for too little memory; [`Error::SizeMismatch`] if the source
-    /// returns a band with more rows than asked for, or of another width; those of
+    /// [`Error::InvalidOption`] for too little memory; [`Error::EmptyImage`] and
+    /// [`Error::ImageTooLarge`] for such a source; [`Error::SizeMismatch`] if the source returns a
+    /// band with more rows than asked for, or of another width; those of
     /// [`label_part`](Self::label_part) and of the source.
     pub fn label_bands<S: BandSource>(
         &self,
@@ -215,7 +216,7 @@ impl Engine {
     /// the processor.
     ///
     /// # Errors
-    /// As [`label_bands`](Self::label_bands), for too little memory.
+    /// As [`label_bands`](Self::label_bands), for too little memory and for the source's size.
     pub fn label_rows_within<S: BandSource>(
         &self,
         source: &S,

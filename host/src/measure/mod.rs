@@ -322,13 +322,19 @@ fn sum_up_rows(
     Ok(all)
 }
 
+/// Rows of a table that a thread fills at a time.
+const TABLE_SHARE: usize = 2048;
+
 /// The slots in the order of their labels.
 fn order_of(sums: &Sums) -> Result<Vec<u32>> {
     let mut order = collect(0..sums.bases.len() as u32, "the order of labels")?;
-    // A GPU's are in order already.
-    if !sums.bases.is_sorted_by_key(|base| base.label) {
+    let label = |&slot: &u32| sums.bases[slot as usize].label;
+    if order.len() <= TABLE_SHARE {
+        order.sort_unstable_by_key(label);
+    } else if !order.is_sorted_by_key(label) {
+        // Those of a GPU are in order already.
         crate::threads::ensure();
-        order.par_sort_unstable_by_key(|&slot| sums.bases[slot as usize].label);
+        order.par_sort_unstable_by_key(label);
     }
     Ok(order)
 }
@@ -448,8 +454,6 @@ fn fill_columns<T: Copy + Default + Zeroable + Send>(
     value: impl Fn(u32, &mut [T]) + Sync,
 ) -> Result<Vec<Vec<T>>> {
     const WHAT: &str = "a table of measures";
-    /// Rows of the table that a thread fills at a time.
-    const SHARE: usize = 2048;
     let mut columns = Vec::new();
     for _ in 0..count {
         let mut column = zeroed_vec(order.len(), WHAT)?;
@@ -465,17 +469,17 @@ fn fill_columns<T: Copy + Default + Zeroable + Send>(
             }
         }
     };
-    if order.len() <= SHARE {
+    if order.len() <= TABLE_SHARE {
         fill(order, columns.iter_mut().map(Vec::as_mut_slice).collect());
         return Ok(columns);
     }
     crate::threads::ensure();
-    let mut shares = with_room(order.len().div_ceil(SHARE), WHAT)?;
+    let mut shares = with_room(order.len().div_ceil(TABLE_SHARE), WHAT)?;
     let mut rest: Vec<_> = columns
         .iter_mut()
-        .map(|column| column.chunks_mut(SHARE))
+        .map(|column| column.chunks_mut(TABLE_SHARE))
         .collect();
-    for slots in order.chunks(SHARE) {
+    for slots in order.chunks(TABLE_SHARE) {
         let places: Vec<_> = rest.iter_mut().filter_map(Iterator::next).collect();
         shares.push((slots, places));
     }

@@ -64,8 +64,8 @@ impl Words<'_> {
 }
 
 impl Records {
-    /// The sums of the labels that are not background, and the number of those that are: those
-    /// whose values are not positive. All threads add up the pieces.
+    /// The sums of the positive labels, and the number of the others, which are background. All
+    /// threads add up the pieces.
     pub(super) fn join<L: Label>(&self) -> Result<(Sums, u32)> {
         let is_background = |label: usize| self.base::<L>(self.pieces(label).start).label <= 0;
         let background = partition_point(0..self.begins.len(), is_background);
@@ -105,7 +105,7 @@ impl Records {
         sums::words(wanted(self.needs)) as usize
     }
 
-    /// A piece's words from those on that follow the sums of these bits.
+    /// The words of a piece that come after its base and the wanted sums among these bits.
     fn words_after(&self, bits: u32, piece: usize) -> Words<'_> {
         let start = piece * self.words() + sums::words(wanted(self.needs) & bits) as usize;
         Words(self.sums[start..].iter())

@@ -173,10 +173,6 @@ class Bands:
         """Return a graph of tasks that need those of ``below``."""
         return HighLevelGraph.from_collections(self.name(what), tasks, dependencies=below)
 
-    def first_pass(self, what: str) -> Delayed:
-        """Return the tasks so far as something that others are built on."""
-        return layer(self.name(what), self.over(what, self.tasks, self.image))
-
     def join(self, parts: list[Key]) -> Key:
         """Join parts pairwise, as a tree; return the key of the last."""
         name = self.name("join")

@@ -259,7 +259,7 @@ class Numbered:
 
 def _most(shape: tuple[int, int], neighbours: int) -> int:
     """Return the most components of foreground that an image can have."""
-    # Of 4 neighbours, every second pixel can be a component; of 8, one of four.
+    # With 4 neighbours, every second pixel can be a component; with 8, every fourth.
     if neighbours == 8:
         return ((shape[0] + 1) // 2) * ((shape[1] + 1) // 2)
     return (shape[0] * shape[1] + 1) // 2

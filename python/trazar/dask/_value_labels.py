@@ -63,8 +63,9 @@ def label_values(
     Raises
     ------
     InputError
-        As :func:`polygonize`. When it is computed: for more regions than the type counts, and for
-        an array that has changed between the passes.
+        As :func:`polygonize`, except that an array without pixels has no regions. When it is
+        computed: for more regions than the type counts, and for an array that has changed between
+        the passes.
     DeviceError
         When it is computed: for a GPU that is not there or fails.
 

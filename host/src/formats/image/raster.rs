@@ -28,8 +28,8 @@ pub enum RasterValues {
 }
 
 /// Why a file with colours is no raster.
-pub(super) const COLOURS: &str = "a file of values has one channel per pixel, and this one has colours or an alpha channel: \
-     save one channel of it";
+pub(super) const COLOURS: &str = "a file of values has one channel per pixel, and this one has \
+     colours or an alpha channel: save one channel of it";
 
 impl RasterValues {
     /// The number of values.

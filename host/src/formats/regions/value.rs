@@ -6,7 +6,8 @@ use crate::PixelValue;
 use crate::formats::RasterValues;
 use crate::formats::text::Text;
 
-/// A type of values that all writers of regions write.
+/// A type of values that all writers of regions write, and that
+/// [`ValueBands`](crate::formats::ValueBands) reads.
 pub trait FileValue: PixelValue + Written {}
 
 impl<T: PixelValue + Written> FileValue for T {}

@@ -44,9 +44,9 @@ mod sealed {
             receiver: Receiver<'_>,
         ) -> Result<LabelPart>;
 
-        /// Writes the pixels' labels: the image's numbers, which `table` has for the band from
-        /// `first_row` on, or the band's own with `is_own`. Returns
-        /// the measures of the band's components, if the options ask for them.
+        /// Writes the pixels' labels: with `is_own` the band's own numbers, otherwise the image's,
+        /// which `table` has for the band that begins with `first_row`. Returns the measures of the
+        /// band's components if `is_own` and the options ask for them.
         fn label(
             &self,
             first_row: u32,

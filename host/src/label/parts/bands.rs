@@ -127,7 +127,8 @@ impl<S: BandSource<B>, B: BandPixels> BandLabels<S, B> {
     /// processor.
     ///
     /// # Errors
-    /// [`Error::InvalidOption`] for too little memory.
+    /// [`Error::InvalidOption`] for too little memory; [`Error::EmptyImage`] and
+    /// [`Error::ImageTooLarge`] for such a source.
     pub(crate) fn rows_within(
         source: &S,
         options: &ComponentOptions,
@@ -159,6 +160,8 @@ impl<S: BandSource<B>, B: BandPixels> BandLabels<S, B> {
         memory: u64,
         workers: Option<&Workers<B>>,
     ) -> Result<Plan> {
+        // A source is anyone's.
+        crate::image::check_size(source.width().into(), source.height().into())?;
         match workers {
             None => Plan::new::<B>(source, options, memory),
             Some(workers) => Plan::on_gpus::<B>(source, options, memory, workers.len()),

@@ -41,11 +41,12 @@ use crate::progress::Progress;
 ///
 /// It is the information that joining needs: the **rim**, which is the runs of the first and last
 /// row with their components; and which components of the bands belong together.
-/// [`label`](Self::label) makes one from a band, and [`label_values`](Self::label_values) one from a
-/// band of values. [`join`](Self::join) joins two adjacent ones, and
-/// is associative: joining in any order gives the same part. [`finish`](Self::finish) numbers the
-/// components of all rows as [`Engine::label`](crate::Engine::label) numbers those of the whole
-/// image, and maps each band's own numbers to these ([`LabelTable`]).
+/// [`label`](Self::label) makes one from a band, and [`label_values`](Self::label_values) one from
+/// a band of values. [`join`](Self::join) joins two adjacent ones, and is associative: joining in
+/// any order gives the same part. [`finish`](Self::finish) numbers the components of all rows as
+/// [`Engine::label`](crate::Engine::label) or
+/// [`Engine::label_values`](crate::Engine::label_values) numbers those of the whole image, and maps
+/// each band's own numbers to these ([`LabelTable`]).
 ///
 /// ```
 /// use trazar::BinaryImage;
@@ -221,7 +222,7 @@ impl LabelPart {
             }],
             nodes: Nodes {
                 number,
-                parent: (0..nodes).collect(),
+                parent: collect(0..nodes, RIMS)?,
                 tally: Vec::new(),
             },
             top,
@@ -273,7 +274,8 @@ impl LabelPart {
     /// # Errors
     /// [`Error::PartsNotAdjacent`]; [`Error::PartsDiffer`] if the parts differ in width, in
     /// connectivity, in having statistics, or in the type of their pixels, and so are not of one
-    /// image labelled alike; [`Error::TooMany`] for 2³² components on the bands' rims; [`Error::OutOfMemory`].
+    /// image labelled alike; [`Error::TooMany`] for 2³² components on the bands' rims;
+    /// [`Error::OutOfMemory`].
     pub fn join(mut upper: Self, lower: Self) -> Result<Self> {
         let differ = |what, upper: String, lower: String| Error::PartsDiffer { what, upper, lower };
         if upper.width != lower.width {

@@ -67,7 +67,8 @@ impl RimRow {
         Ok(Self { runs, numbers })
     }
 
-    /// The row with its runs' components as nodes, of which `number` has the numbers.
+    /// The row with the index of each run's component in `number`, the nodes' numbers in ascending
+    /// order.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).

@@ -595,3 +595,42 @@ fn plans_keep_to_32_bits() {
         assert!((2_600..2_685).contains(&plan.rows), "{plan:?}");
     }
 }
+
+/// Sources of no pixels, or of too many, are refused before anything is planned.
+#[test]
+fn sources_of_any_size_are_planned_or_refused() {
+    struct Sized(u32, u32);
+    impl BandSource for Sized {
+        fn width(&self) -> u32 {
+            self.0
+        }
+        fn height(&self) -> u32 {
+            self.1
+        }
+        fn next_band(&mut self, _: u32) -> Result<Option<BinaryImage>> {
+            Ok(None)
+        }
+        fn rewind(&mut self) -> Result<()> {
+            Ok(())
+        }
+    }
+    let options = options(Connectivity::Four, false);
+    let rows = |width, height| {
+        crate::Engine::cpu().label_rows_within(&Sized(width, height), &options, 1 << 40)
+    };
+    assert_eq!(rows(7, 5).unwrap(), 5);
+    for (width, height) in [(0, 5), (5, 0), (0, 0)] {
+        let refused = rows(width, height);
+        assert!(
+            matches!(refused, Err(Error::EmptyImage { .. })),
+            "{refused:?}"
+        );
+    }
+    for (width, height) in [(u32::MAX, 1), (1, u32::MAX)] {
+        let refused = rows(width, height);
+        assert!(
+            matches!(refused, Err(Error::ImageTooLarge { .. })),
+            "{refused:?}"
+        );
+    }
+}

@@ -120,7 +120,7 @@ impl<C: Cost + tile_search::Cost, const SIDE: usize> Grid for Edges<'_, C, SIDE>
         [self.width, self.height, self.grid.layers() as usize]
     }
 
-    /// A quarter of the weight that three of four edges exceed, of a sample.
+    /// A quarter of the weight that three of four edges in a sample exceed.
     fn bucket_width(&self) -> f64 {
         const SAMPLES: usize = 512;
         let grid = self.grid;

@@ -124,8 +124,8 @@ impl<T: PixelValue> RegionTracer<T> {
     /// other uses, such as reading the image (`RasterBands::decoding_bytes`).
     ///
     /// # Errors
-    /// [`Error::InvalidOption`](crate::Error::InvalidOption) if that is less than 16 rows; the error
-    /// names the memory needed.
+    /// [`Error::InvalidOption`](crate::Error::InvalidOption) if that is less than 16 rows; the
+    /// error names the memory needed.
     pub fn rows_within(width: u32, height: u32, memory: u64, reserved: u64) -> Result<u32> {
         let per_pixel = BYTES_PER_PIXEL + 2 * size_of::<T>() as u64;
         rows_of(width, height, memory, reserved, (per_pixel, 1))
