@@ -354,8 +354,8 @@ mod tests {
         }
     }
 
-    /// Milliseconds from `docs/engineering/device-choice.md` for jobs on the processor and on an open GPU; labels
-    /// and contours from host to host.
+    /// Milliseconds from `docs/engineering/device-choice.md` for jobs on the processor and on an open
+    /// GPU; labels and contours from host to host.
     #[test]
     fn the_faster_device_is_that_of_the_figures() {
         let routes = [

@@ -23,7 +23,7 @@ pub(crate) fn ensure() {
     }
 }
 
-/// Whether the distances of so many cells are found sooner by several threads than by one.
+/// Whether several threads find the distances of this many cells sooner than one does.
 pub(crate) fn are_worth_waking(cells: u64) -> bool {
     /// Fewer are done before the threads are awake.
     const LEAST: u64 = 1 << 17;

@@ -277,8 +277,8 @@ impl<G: Grid + ?Sized> Front<'_, G> {
         }
     }
 
-    /// Lowers the cost of the cell that a step leads to, so many columns to the right and rows down
-    /// on layer `layer`. It is not lower yet.
+    /// Lowers the cost of a cell's neighbour, `right` columns to the right and `down` rows down on
+    /// layer `layer`, to `reached`, which is less.
     #[inline(always)]
     pub(crate) fn lower(
         &mut self,

@@ -10,7 +10,7 @@
 //! | `work.rs` | runs a job without the GIL, and ends it at Ctrl-C |
 //! | `contours.rs`, `labels.rs`, `measure.rs`, `rle.rs`, `routes.rs`, `distances.rs` | the jobs |
 //! | `regions.rs`, `sieve.rs` | the jobs on arrays of values |
-//! | `parts.rs`, `region_parts.rs`, `value_labels.rs` | the jobs on bands of an image, for `trazar.dask` |
+//! | `parts.rs`, `region_parts.rs`, `value_labels.rs` | jobs on bands, for `trazar.dask` |
 //! | `device/` | the same on arrays in a GPU's memory |
 //! | `errors.rs` | the library's errors as Python's exceptions |
 //! | `info.rs`, `command.rs` | what there is, and the command `trazar` |

@@ -161,7 +161,7 @@ fn part_of(
 }
 
 /// Name used in out-of-memory errors.
-const RIMS: &str = "the components on the bands' rims";
+pub(super) const RIMS: &str = "the components on the bands' rims";
 
 impl LabelPart {
     /// Labels a band of an image, whose first row is the image's row `first_row`, on all cores.

@@ -6,7 +6,6 @@ use crate::error::Result;
 use crate::image::{PixelValue, ValueImage};
 use crate::label::cpu::values::NumberedValues;
 use crate::label::{ComponentOptions, Connectivity, Labels};
-use crate::memory::{advise_large_pages, zeroed_vec};
 use crate::progress::Progress;
 
 impl LabelPart {
@@ -109,12 +108,7 @@ impl BandNumbers {
         let mut numbered = NumberedValues::of(band, connectivity, progress)?;
         self.band.check_count(numbered.count)?;
         numbered.renumber(&self.numbers()?);
-        let pixels = band.width() as usize * band.height() as usize;
-        let mut labels = zeroed_vec(pixels, "labels")?;
-        advise_large_pages(&mut labels);
-        numbered.fill(&mut labels);
-        progress.report(1, 1)?;
-        Ok(labels)
+        numbered.labels(progress)
     }
 }
 

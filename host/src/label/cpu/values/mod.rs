@@ -24,6 +24,7 @@ use super::forest::Forest;
 use super::parallel;
 use crate::error::Result;
 use crate::image::{PixelValue, ValueImage};
+use crate::label::parts::RIMS;
 use crate::label::{Connectivity, Labels};
 use crate::memory::{advise_large_pages, collect, zeroed_vec};
 use crate::progress::Progress;
@@ -35,15 +36,10 @@ pub(crate) fn label<T: PixelValue>(
     progress: &Progress<'_>,
 ) -> Result<Labels> {
     let numbered = NumberedValues::of(image, connectivity, progress)?;
-    let (width, height) = (image.width(), image.height());
-    let mut labels: Vec<u32> = zeroed_vec(width as usize * height as usize, "labels")?;
-    advise_large_pages(&mut labels);
-    numbered.fill(&mut labels);
-    progress.report(1, 1)?;
     Ok(Labels {
-        width,
-        height,
-        labels,
+        width: image.width(),
+        height: image.height(),
+        labels: numbered.labels(progress)?,
         count: numbered.count,
         components: None,
     })
@@ -52,6 +48,7 @@ pub(crate) fn label<T: PixelValue>(
 /// The regions of an image or a band, numbered; its pixels have no labels yet.
 pub(in crate::label) struct NumberedValues {
     width: usize,
+    height: usize,
     /// The number of rows of a strip; the last one may have fewer.
     rows: usize,
     strips: Vec<Assigned>,
@@ -109,6 +106,7 @@ impl NumberedValues {
         let (numbers, count) = forest.number(0, |_| None);
         Ok(Self {
             width: image.width() as usize,
+            height: height as usize,
             rows: rows as usize,
             strips,
             numbers,
@@ -121,7 +119,7 @@ impl NumberedValues {
         let of = |strip: &Assigned, runs: &[u32]| {
             let numbers = &self.numbers[strip.first_label as usize..];
             let runs = runs.iter().map(|&label| numbers[label as usize]);
-            collect(runs, "the components on the bands' rims")
+            collect(runs, RIMS)
         };
         match (self.strips.first(), self.strips.last()) {
             (Some(first), Some(last)) => {
@@ -136,6 +134,15 @@ impl NumberedValues {
         for number in &mut self.numbers {
             *number = numbers[*number as usize];
         }
+    }
+
+    /// The pixels' labels: what is left to do.
+    pub(in crate::label) fn labels(&self, progress: &Progress<'_>) -> Result<Vec<u32>> {
+        let mut labels = zeroed_vec(self.width * self.height, "labels")?;
+        advise_large_pages(&mut labels);
+        self.fill(&mut labels);
+        progress.report(1, 1)?;
+        Ok(labels)
     }
 
     /// Writes the pixels' labels into `labels`, which are all 0.
