@@ -49,7 +49,8 @@ def measure(
     spacing: float | Sequence[float] | None = None,
     progress: Progress | None = None,
     device: Device = "auto",
-) -> dict[str, NDArray[np.int64] | NDArray[np.float64]]:
+    on_device: bool = False,
+) -> dict[str, Any]:
     """Measure the labels of an image, as ``skimage.measure.regionprops_table`` does.
 
     Parameters
@@ -73,12 +74,16 @@ def measure(
         What works on them; "auto" is the processor. Labels of PyTorch or CuPy on a GPU are measured
         there, with intensities there. On a GPU, intensities are integers of up to 32 bits of one
         channel, and there are no weighted centroids and moments.
+    on_device : bool
+        Leave the columns of labels on a GPU there, as :class:`DeviceArray`, which CuPy and PyTorch
+        take without a copy.
 
     Returns
     -------
     dict
         A column for each property, or for each number of a property with several, in the order of
-        ``properties``: int64 or float64, with one element per label, in the order of the labels.
+        ``properties``: an array of int64 or float64, with one element per label, in the order of
+        the labels.
 
     Raises
     ------
@@ -131,8 +136,15 @@ def measure(
                 "intensity_image in the host's memory, and the labels on a GPU: give both in one "
                 "place"
             )
-        found = _trazar.device_measure(label_image, intensity_image, names, distances)
+        found = _trazar.device_measure(
+            label_image, intensity_image, names, distances, on_device
+        )
         return _assembled(asked, names, [_tabulated(found)], False, separator)
+    if on_device:
+        raise InputError(
+            "on_device=True, and label_image in the host's memory: give labels on a GPU, such as "
+            "cupy.asarray(labels)"
+        )
     labels = _labels(label_image)
     channels, is_multichannel = _channels(intensity_image, labels.shape)
     if labels.size == 0:

@@ -3,9 +3,12 @@
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
-use trazar::measure::{Label, MeasureOptions, Measures, Properties, Property, Values};
+use trazar::gpu::Gpu;
+use trazar::measure::{
+    DeviceMeasurer, Label, MeasureOptions, Measures, Properties, Property, Values,
+};
 use trazar::rle::{DeviceRles, Rle};
-use trazar::{BinaryImage, DeviceImageBatch, Engine, Error, Samples};
+use trazar::{BinaryImage, DeviceImageBatch, DeviceValues, Engine, Error, Samples, ValueImage};
 use trazar_test_support::emulators::seed;
 use trazar_test_support::seeds::Random;
 use trazar_test_support::values::{Classes, PATTERNS};
@@ -145,6 +148,118 @@ pub(crate) fn measures_of_random_labels<D: Device>(device: &D) {
             }
         },
     );
+}
+
+/// What is summed up by tiles.
+const OF_TILES: [Property; 9] = [
+    Property::Area,
+    Property::Bbox,
+    Property::Label,
+    Property::Centroid,
+    Property::Extent,
+    Property::NumPixels,
+    Property::AreaBbox,
+    Property::CentroidLocal,
+    Property::EquivalentDiameterArea,
+];
+
+/// Measures the labels whose pixels the mask has, without those of background, and compares with
+/// the processor's measures of an image in which these pixels are 0.
+fn check_tiles<G: Gpu, L: Label>(
+    gpu: &G,
+    labels: &ValueImage<'_, L>,
+    cleared: Samples<'_, L>,
+    options: &MeasureOptions,
+) -> Result<(), TestCaseError> {
+    let measurer = DeviceMeasurer::on(gpu.clone());
+    let labels = DeviceValues::upload(gpu, labels)?;
+    let found = measurer.measure_on_device(&labels, options)?;
+    let expected = Engine::cpu().measure(cleared, options)?;
+    prop_assert_eq!(found.len(), expected.len());
+    for found in [found.to_host()?, measurer.measure(&labels, options)?] {
+        let difference = difference(&found, &expected);
+        prop_assert!(
+            difference.is_none(),
+            "not the CPU's measures: {}",
+            difference.unwrap_or_default()
+        );
+    }
+    Ok(())
+}
+
+/// Labels up to numbers that have no slot at first; masks, background, spacings. Images have some
+/// tiles. (Labels without a slot are among those of `measures_of_random_labels`.)
+pub(crate) fn measures_by_tiles<D: Device>(device: &D) {
+    let sides = PerDevice {
+        emulator: (150u32, 80u32),
+        gpu: (700, 500),
+    }
+    .on::<D>();
+    let image = (1..sides.0, 1..sides.1, select(&PATTERNS[..]), any::<u64>());
+    check::<D, _>(
+        "measures by tiles",
+        40,
+        &(image, device.any(), any::<(bool, bool)>(), 0..4u32),
+        |((width, height, pattern, drawn), gpu, (with_mask, spaced), of_type)| {
+            let random = &mut Random::new(drawn);
+            let classes = Classes::draw(pattern, width, height, random);
+            let count = classes.values.len() as u32;
+            // The greatest label is among the first table's slots, or needs the largest table.
+            let limit = (count / 4).max(256);
+            let most = classes.values.iter().map(|&class| class as u32 % limit);
+            let factor = [1, limit / most.max().unwrap_or(0).max(1)][random.below(2) as usize];
+            let label = |class: i32| class as u32 % limit * factor;
+            let background = 1 + random.below(3);
+            let side = 1 + random.below(20);
+            let mask = BinaryImage::from_fn(width, height, |x, y| {
+                !with_mask || (x / side + y / side) % 3 > 0
+            })?;
+            let options = MeasureOptions::default()
+                .properties(&OF_TILES[random.below(9) as usize..])
+                .spacing(if spaced { [0.3, 1.7] } else { [1.0; 2] });
+            macro_rules! check {
+                ($t:ty: $to_value:expr) => {{
+                    let values: Vec<$t> = classes.values.iter().copied().map($to_value).collect();
+                    let background = background as $t;
+                    let at = |i: usize| (i as u32 % width, i as u32 / width);
+                    let cleared: Vec<$t> = (0..values.len())
+                        .map(
+                            |i| match mask.get(at(i).0, at(i).1) && values[i] != background {
+                                true => values[i],
+                                false => 0,
+                            },
+                        )
+                        .collect();
+                    let labels = ValueImage::new(Samples::new(width, height, &values)?)?;
+                    let labels = labels.background(background)?.mask(&mask)?;
+                    let cleared = Samples::new(width, height, &cleared)?;
+                    check_tiles(&gpu, &labels, cleared, &options)
+                }};
+            }
+            match of_type {
+                0 => check!(u8: |class| class as u8),
+                1 => check!(i16: |class| class as i16 - 2),
+                2 => check!(u32: label),
+                _ => check!(i64: |class| i64::from(label(class)) - 1),
+            }
+        },
+    );
+}
+
+/// More labels in a tile than its table has places.
+pub(crate) fn measures_of_tiles_full_of_labels<D: Device>(device: &D) {
+    let (width, height) = (140u32, 70u32);
+    let labels: Vec<u32> = (0..width * height)
+        .map(|at| match at % 5 {
+            0 => 1,
+            1 => 0,
+            _ => 1 + at / 3,
+        })
+        .collect();
+    let samples = Samples::new(width, height, &labels).unwrap();
+    let image = ValueImage::new(samples).unwrap();
+    let options = MeasureOptions::default().properties(OF_TILES);
+    check_tiles(&device.gpu(seed()), &image, samples, &options).unwrap();
 }
 
 /// One label in more runs than a warp takes, beside labels of one pixel.

@@ -42,8 +42,8 @@ use bytemuck::Zeroable;
 use rayon::prelude::*;
 
 pub(crate) use columns::column_runs;
-pub use gpu::DeviceMeasurer;
 pub(crate) use gpu::measure_host;
+pub use gpu::{DeviceColumn, DeviceColumnValues, DeviceMeasurer, DeviceMeasures};
 pub(crate) use intensities::AnyIntensities;
 pub use intensities::Intensity;
 pub use labels::Label;

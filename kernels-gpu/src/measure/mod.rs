@@ -6,8 +6,10 @@
 //! | [`crate::trace::values`] | runs sorted by their labels; labels numbered |
 //! | [`sums`] | sums of coordinates, of pairs and of border pixels, over the runs of each label |
 //! | [`intensities`] | sums of another image's values, over the same runs |
+//! | [`tiles`] | areas, boxes and sums of coordinates of small label values, without runs |
+//! | [`table`] | these sums by label value, and the columns made of them |
 //!
-//! No sum is added up by atomic operations: a warp takes a **piece**, up to [`pieces::PIECE`] runs
+//! Sums over runs take no atomic operations: a warp takes a **piece**, up to [`pieces::PIECE`] runs
 //! of one label in raster order, and its lanes' sums are added in a fixed order. Most labels have
 //! one piece; the host adds up the pieces of the others.
 
@@ -15,3 +17,5 @@ pub mod intensities;
 pub mod pieces;
 pub mod runs;
 pub mod sums;
+pub mod table;
+pub mod tiles;

@@ -24,6 +24,7 @@ use crate::errors;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Int32,
+    Int64,
     Uint8,
     Float32,
     Float64,
@@ -35,6 +36,10 @@ macro_rules! of_kind {
         match $kind {
             Kind::Int32 => {
                 type $t = i32;
+                $result
+            }
+            Kind::Int64 => {
+                type $t = i64;
                 $result
             }
             Kind::Uint8 => {
@@ -57,6 +62,7 @@ impl Kind {
     fn name(self) -> &'static str {
         match self {
             Self::Int32 => "int32",
+            Self::Int64 => "int64",
             Self::Uint8 => "uint8",
             Self::Float32 => "float32",
             Self::Float64 => "float64",

@@ -1,11 +1,14 @@
-//! The jobs on images of values, labels and masks in a GPU's memory. Labels stay there; contours,
-//! rings, measures and run lengths come to the host.
+//! The jobs on images of values, labels and masks in a GPU's memory. Labels stay there, and measures
+//! if asked; contours, rings and run lengths come to the host.
 
 use pyo3::IntoPyObject;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trazar::cuda::Queue;
-use trazar::measure::{DeviceMeasurer, Label, Measures};
+use trazar::measure::{
+    DeviceColumn, DeviceColumnValues, DeviceMeasurer, DeviceMeasures, Label, MeasureOptions,
+    Measures,
+};
 use trazar::rle::DeviceRles;
 use trazar::{DeviceImage, DeviceValues, PixelValue, RegionOptions};
 
@@ -195,31 +198,54 @@ pub(crate) fn device_find_contours_by_label<'py>(
     on_device_values!(&array, "labels", of(&background, options))
 }
 
-/// [`measure`](crate::measure::measure) of arrays in a GPU's memory.
+/// A table of measures, and where it is.
+enum Table {
+    Host(Measures),
+    Device(DeviceMeasures<Queue>),
+}
+
+/// [`measure`](crate::measure::measure) of arrays in a GPU's memory, where the columns stay if they
+/// are wanted `on_device`.
 #[pyfunction]
 pub(crate) fn device_measure<'py>(
     labels: &Bound<'py, PyAny>,
     intensities: Option<&Bound<'py, PyAny>>,
     properties: Vec<String>,
     spacing: (f64, f64),
+    on_device: bool,
 ) -> PyResult<Bound<'py, PyList>> {
     fn of<L: Label + Number>(
         labels: &Numbers<'_>,
         intensities: Option<&Numbers<'_>>,
-        options: &trazar::measure::MeasureOptions,
-    ) -> PyResult<Measures> {
+        options: &MeasureOptions,
+        on_device: bool,
+    ) -> PyResult<Table> {
         let py = labels.array.py();
         let values = labels.values::<L>(&[], None)?;
         let measurer = DeviceMeasurer::on(labels.place.tracer.gpu().clone());
         let Some(image) = intensities else {
-            let measures = py.detach(|| measurer.measure(&values, options));
-            return measures.map_err(errors::from_library);
+            let table = py.detach(|| {
+                if on_device {
+                    let table = measurer.measure_on_device(&values, options)?;
+                    Ok(Table::Device(table))
+                } else {
+                    measurer.measure(&values, options).map(Table::Host)
+                }
+            });
+            return table.map_err(errors::from_library);
         };
         macro_rules! with {
             ($t:ty) => {{
                 let light = image.values::<$t>(&[], None)?;
-                py.detach(|| measurer.measure_intensities(&values, &light, options))
-                    .map_err(errors::from_library)
+                let table = py.detach(|| {
+                    let table = measurer.measure_intensities(&values, &light, options)?;
+                    if on_device {
+                        DeviceMeasures::upload(measurer.gpu(), &table).map(Table::Device)
+                    } else {
+                        Ok(Table::Host(table))
+                    }
+                });
+                table.map_err(errors::from_library)
             }};
         }
         match image.typestr.as_str() {
@@ -247,16 +273,36 @@ pub(crate) fn device_measure<'py>(
         waits.map_err(|error| errors::from_library(error.into()))?;
     }
     let image = intensities.as_ref();
-    let measures = match labels.typestr.as_str() {
-        "|u1" => of::<u8>(&labels, image, &options),
-        "<u2" => of::<u16>(&labels, image, &options),
-        "<u4" => of::<u32>(&labels, image, &options),
-        "<i2" => of::<i16>(&labels, image, &options),
-        "<i4" => of::<i32>(&labels, image, &options),
-        "<i8" => of::<i64>(&labels, image, &options),
+    let table = match labels.typestr.as_str() {
+        "|u1" => of::<u8>(&labels, image, &options, on_device),
+        "<u2" => of::<u16>(&labels, image, &options, on_device),
+        "<u4" => of::<u32>(&labels, image, &options, on_device),
+        "<i2" => of::<i16>(&labels, image, &options, on_device),
+        "<i4" => of::<i32>(&labels, image, &options, on_device),
+        "<i8" => of::<i64>(&labels, image, &options, on_device),
         _ => Err(labels.refused("label_image", "uint8 to uint32, or int16 to int64")),
     }?;
-    columns(py, measures)
+    match table {
+        Table::Host(measures) => columns(py, measures),
+        Table::Device(measures) => {
+            let len = measures.len();
+            let columns = measures.into_columns().into_iter().map(|column| {
+                let (name, values) = DeviceColumn::into_parts(column);
+                let values = match values {
+                    DeviceColumnValues::Integers(values) => {
+                        DeviceArray::owning(values, Kind::Int64, vec![len])
+                    }
+                    DeviceColumnValues::Floats(values) => {
+                        DeviceArray::owning(values, Kind::Float64, vec![len])
+                    }
+                    _ => return Err(errors::input("a column of an unknown type")),
+                };
+                Ok((name, values))
+            });
+            let columns: Vec<_> = columns.collect::<PyResult<_>>()?;
+            PyList::new(py, columns)
+        }
+    }
 }
 
 /// [`rle_encode`](crate::rle::rle_encode) of masks in a GPU's memory, of shape (H, W), or with

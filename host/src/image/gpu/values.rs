@@ -10,6 +10,10 @@ use trazar_kernels::measure::intensities::{
     sum_intensities_of_u32,
 };
 use trazar_kernels::measure::pieces::SortedRuns;
+use trazar_kernels::measure::table::{LabelTable, LabelTableBuffers};
+use trazar_kernels::measure::tiles::{
+    self, sum_tiles_of_u8, sum_tiles_of_u16, sum_tiles_of_u32, sum_tiles_of_u64,
+};
 use trazar_kernels::trace::borders::FoundBorders;
 use trazar_kernels::trace::fragments::Parts;
 use trazar_kernels::trace::fragments::join::Chains;
@@ -26,7 +30,7 @@ use trazar_kernels::trace::values::{
 
 use super::{DeviceImage, check_pitch, upload_samples};
 use crate::error::{Error, Result, Unavailable};
-use crate::gpu::{Gpu, GpuBuffer, GpuLauncher};
+use crate::gpu::{Gpu, GpuBuffer, GpuLauncher, OnGpu};
 use crate::image::{PixelValue, ValueImage, check_mask};
 use crate::memory::collect;
 
@@ -53,6 +57,8 @@ pub struct DeviceValues<G: Gpu, T: PixelValue> {
     pitch: u32,
     values: G::Buffer<T>,
     background: G::Buffer<T>,
+    /// The same, in the host's memory.
+    background_values: Vec<T>,
     mask: Option<DeviceImage<G>>,
 }
 
@@ -71,6 +77,7 @@ impl<G: Gpu, T: PixelValue> DeviceValues<G, T> {
             pitch,
             values,
             background: gpu.upload(image.background_values())?,
+            background_values: kept(image.background_values())?,
             mask: mask
                 .map(|mask| DeviceImage::upload(gpu, mask))
                 .transpose()?,
@@ -99,6 +106,7 @@ impl<G: Gpu, T: PixelValue> DeviceValues<G, T> {
             pitch,
             values,
             background: gpu.upload(background)?,
+            background_values: kept(background)?,
             mask: None,
         })
     }
@@ -126,6 +134,11 @@ impl<G: Gpu, T: PixelValue> DeviceValues<G, T> {
     /// The values, in rows of [`pitch`](Self::pitch) elements.
     pub fn values(&self) -> &G::Buffer<T> {
         &self.values
+    }
+
+    /// The values of background.
+    pub(crate) fn background_values(&self) -> &[T] {
+        &self.background_values
     }
 
     /// Elements from the start of a row of values to the start of the next.
@@ -162,13 +175,40 @@ impl<G: Gpu, T: PixelValue> DeviceValues<G, T> {
         collect(low.into_iter().enumerate().map(value), "values of pixels")
     }
 
-    /// Queues the comparison of all neighbours.
-    pub(crate) fn equality(&self, gpu: &G) -> Result<Equality<G>> {
-        let raster = Raster::new(self.width, self.height).ok_or(Error::ImageTooLarge {
+    /// Queues the addition of all pixels to their labels' sums, those of background too. The image
+    /// has fewer than 2³² pixels.
+    pub(crate) fn sum_tiles(&self, gpu: &G, table: &mut LabelTableBuffers<OnGpu<G>>) -> Result<()> {
+        let raster = self.raster()?;
+        let none = gpu.alloc(0)?;
+        let values = gpu.using(&self.values)?;
+        let mask = gpu.using(self.mask.as_ref().map_or(&none, DeviceImage::words))?;
+        let image = LabelPixels {
+            values: values.view(),
+            validity: Validity {
+                mask: mask.view(),
+                pitch: self.pitch,
+            },
+            raster,
+        };
+        // SAFETY: the sizes were checked when the image was made, `gpu` has acquired all that it has
+        // not allocated, and the table belongs to this queue.
+        unsafe { T::sum_tiles(&gpu.launcher(), image, table.views())? };
+        mask.finish()?;
+        values.finish()
+    }
+
+    /// The size, if kernels can take it.
+    fn raster(&self) -> Result<Raster> {
+        Raster::new(self.width, self.height).ok_or(Error::ImageTooLarge {
             width: self.width.into(),
             height: self.height.into(),
             limit: "on the GPU, an image of values has at most 2³¹ words of 64 pixels",
-        })?;
+        })
+    }
+
+    /// Queues the comparison of all neighbours.
+    pub(crate) fn equality(&self, gpu: &G) -> Result<Equality<G>> {
+        let raster = self.raster()?;
         let words = raster.words() as usize;
         let mut planes = Equality {
             raster,
@@ -199,6 +239,11 @@ impl<G: Gpu, T: PixelValue> DeviceValues<G, T> {
         values.finish()?;
         Ok(planes)
     }
+}
+
+/// A copy of the values of background.
+fn kept<T: PixelValue>(background: &[T]) -> Result<Vec<T>> {
+    collect(background.iter().copied(), "the values of background")
 }
 
 /// Which pixels of an image of values are valid, and equal to their neighbours.
@@ -291,6 +336,23 @@ pub trait DeviceValue: cuda_std::Pod {
         runs: SortedRuns<'_>,
         sums: ViewMut<'_, u64>,
     ) -> Result<()>;
+
+    /// Launches the kernel that adds all pixels to the sums of these values, as labels.
+    ///
+    /// # Safety
+    /// That of the kernel.
+    unsafe fn sum_tiles<G: Gpu>(
+        on: &GpuLauncher<'_, G>,
+        image: LabelPixels<'_, Self>,
+        table: LabelTable<'_>,
+    ) -> Result<()>;
+}
+
+/// An image of labels, as [`DeviceValue::sum_tiles`] takes it.
+pub struct LabelPixels<'a, T: cuda_std::Pod> {
+    values: View<'a, T>,
+    validity: Validity<'a>,
+    raster: Raster,
 }
 
 /// An image and its borders, as [`DeviceValue::link_outer_borders`] takes them.
@@ -334,6 +396,25 @@ macro_rules! device_values {
         // SAFETY: the caller's promise.
         unsafe { $sum::launch($on, $blocks, $rows.values, $rows.pitch, $runs, $sums) }
     };
+    (@tiles $on:ident, $image:ident, $table:ident;) => {{
+        let _ = ($on, $image, $table);
+        unreachable!("labels are integers")
+    }};
+    (@tiles $on:ident, $image:ident, $table:ident; $tiles:ident) => {{
+        let LabelPixels { values, validity, raster } = $image;
+        let values = as_bits(values);
+        let rows = RowsOfValues { values, pitch: validity.pitch };
+        let [low, high] = Self::LARGEST;
+        let most = (u64::from(high) << 32 | u64::from(low)) ^ Self::SIGN;
+        let blocks = tiles::blocks(raster.width, raster.height);
+        let blocks = u32::try_from(blocks).map_err(|_| Error::ImageTooLarge {
+            width: raster.width.into(),
+            height: raster.height.into(),
+            limit: "on the GPU, labels have fewer than 2³² tiles",
+        })?;
+        // SAFETY: the caller's promise.
+        unsafe { $tiles::launch($on, blocks, rows, validity.mask, raster, most, $table) }
+    }};
     (@value $key:ident, f32) => {{
         let bits = $key as u32;
         f32::from_bits(if bits >> 31 == 0 { !bits } else { bits & !(1 << 31) })
@@ -342,7 +423,7 @@ macro_rules! device_values {
         ($key ^ Self::SIGN) as $t
     };
     ($($any:ident: $t:ident as $bits:ty, $sign:expr, $largest:expr =>
-        $equality:ident, $link:ident, $keys:ident $(, $sum:ident)?;)*) => {$(
+        $equality:ident, $link:ident, $keys:ident $([$tiles:ident])? $(, $sum:ident)?;)*) => {$(
         impl DeviceValue for $t {
             const LARGEST: [u32; 2] = $largest;
             const SIGN: u64 = $sign;
@@ -359,6 +440,14 @@ macro_rules! device_values {
                 sums: ViewMut<'_, u64>,
             ) -> Result<()> {
                 device_values!(@sum on, blocks, values, runs, sums; $($sum)?)
+            }
+
+            unsafe fn sum_tiles<G: Gpu>(
+                on: &GpuLauncher<'_, G>,
+                image: LabelPixels<'_, Self>,
+                table: LabelTable<'_>,
+            ) -> Result<()> {
+                device_values!(@tiles on, image, table; $($tiles)?)
             }
 
             fn any<'a, 'p>(image: &'a ValueImage<'p, Self>) -> AnyValues<'a, 'p> {
@@ -433,17 +522,17 @@ const ALL: [u32; 2] = [u32::MAX, 0];
 
 device_values! {
     U8: u8 as u8, 0, [0xff, 0] =>
-        equality_of_u8, link_outer_borders_of_u8, value_keys_of_u8, sum_intensities_of_u8;
+        equality_of_u8, link_outer_borders_of_u8, value_keys_of_u8 [sum_tiles_of_u8], sum_intensities_of_u8;
     U16: u16 as u16, 0, [0xffff, 0] =>
-        equality_of_u16, link_outer_borders_of_u16, value_keys_of_u16, sum_intensities_of_u16;
+        equality_of_u16, link_outer_borders_of_u16, value_keys_of_u16 [sum_tiles_of_u16], sum_intensities_of_u16;
     I16: i16 as u16, 1 << 15, [0xffff, 0] =>
-        equality_of_u16, link_outer_borders_of_u16, value_keys_of_u16, sum_intensities_of_i16;
+        equality_of_u16, link_outer_borders_of_u16, value_keys_of_u16 [sum_tiles_of_u16], sum_intensities_of_i16;
     U32: u32 as u32, 0, ALL =>
-        equality_of_u32, link_outer_borders_of_u32, value_keys_of_u32, sum_intensities_of_u32;
+        equality_of_u32, link_outer_borders_of_u32, value_keys_of_u32 [sum_tiles_of_u32], sum_intensities_of_u32;
     I32: i32 as u32, 1 << 31, ALL =>
-        equality_of_u32, link_outer_borders_of_u32, value_keys_of_u32, sum_intensities_of_i32;
+        equality_of_u32, link_outer_borders_of_u32, value_keys_of_u32 [sum_tiles_of_u32], sum_intensities_of_i32;
     I64: i64 as u64, 1 << 63, [u32::MAX; 2] =>
-        equality_of_u64, link_outer_borders_of_u64, value_keys_of_u64;
+        equality_of_u64, link_outer_borders_of_u64, value_keys_of_u64 [sum_tiles_of_u64];
     F32: f32 as f32, 0, ALL =>
         equality_of_f32, link_outer_borders_of_f32, value_keys_of_f32;
 }

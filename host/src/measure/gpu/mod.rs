@@ -1,5 +1,9 @@
-//! Measures of labels in a GPU's memory: kernels sum up the runs of each label; what follows from
-//! the sums is computed by the processor, by the code for its own sums.
+//! Measures of labels in a GPU's memory. Those that follow from areas, boxes and sums of coordinates
+//! become columns there, by [`table`]. For all others, kernels sum up the runs of each label, and
+//! what follows from the sums is computed by the processor, by the code for its own sums.
+
+mod result;
+mod table;
 
 use cuda_std::ViewMut;
 use cuda_std::warp::WARP_SIZE;
@@ -9,6 +13,8 @@ use trazar_kernels::measure::{intensities, sums};
 use trazar_kernels::trace::borders::count;
 use trazar_kernels::trace::fragments::row_values::RowsOfValues;
 use trazar_kernels::trace::values::group_borders;
+
+pub use result::{DeviceColumn, DeviceColumnValues, DeviceMeasures};
 
 use super::intensities::{AnyIntensities, Intensity, Kind, with_intensities};
 use super::labels::{Label, with_labels};
@@ -61,8 +67,12 @@ impl<G: Gpu> DeviceMeasurer<G> {
     ///
     /// Integers, and the sums behind all numbers, are those of the processor, and so are the
     /// numbers. Sums of third powers beyond 2⁵³, which the processor rounds as it adds them, are
-    /// rounded once. Takes some 50 bytes per run of the GPU's memory; runs are copied to the
-    /// processor for hulls and holes, which it finds.
+    /// rounded once.
+    ///
+    /// Labels, areas, boxes, centroids, equivalent diameters and extents take one pass over the
+    /// pixels, and 40 bytes of the GPU's memory per label up to the greatest one, which may be as
+    /// large as a quarter of the number of pixels. All others, and greater labels, take some 50
+    /// bytes per run; runs are copied to the processor for hulls and holes, which it finds.
     ///
     /// # Errors
     /// Those of [`Engine::measure`](crate::Engine::measure);
@@ -75,6 +85,55 @@ impl<G: Gpu> DeviceMeasurer<G> {
     ) -> Result<Measures> {
         let size = [labels.width() as usize, labels.height() as usize];
         let needs = check(size, None, options)?;
+        match table::measure(&self.gpu, labels, options)? {
+            Some(table) => table.to_host(),
+            None => self.measure_runs(labels, options, needs),
+        }
+    }
+
+    /// As [`measure`](Self::measure), with the table in the GPU's memory. What the processor
+    /// computes is copied there.
+    ///
+    /// ```
+    /// use trazar::emulator::Emulator;
+    /// use trazar::measure::{DeviceMeasurer, MeasureOptions};
+    /// use trazar::{DeviceValues, Samples, ValueImage};
+    ///
+    /// let measurer = DeviceMeasurer::on(Emulator::new(0));
+    /// let labels = ValueImage::new(Samples::new(3, 1, &[4u8, 0, 4])?)?;
+    /// let labels = DeviceValues::upload(measurer.gpu(), &labels)?;
+    /// let table = measurer.measure_on_device(&labels, &MeasureOptions::default())?;
+    /// let names: Vec<_> = table.columns().iter().map(|column| column.name()).collect();
+    /// assert_eq!(names, ["label", "bbox-0", "bbox-1", "bbox-2", "bbox-3"]);
+    /// assert_eq!(table.to_host()?.integers("bbox-3"), Some(&[3][..]));
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`measure`](Self::measure).
+    pub fn measure_on_device<L: Label>(
+        &self,
+        labels: &DeviceValues<G, L>,
+        options: &MeasureOptions,
+    ) -> Result<DeviceMeasures<G>> {
+        let size = [labels.width() as usize, labels.height() as usize];
+        let needs = check(size, None, options)?;
+        match table::measure(&self.gpu, labels, options)? {
+            Some(table) => Ok(table),
+            None => {
+                let measures = self.measure_runs(labels, options, needs)?;
+                DeviceMeasures::upload(&self.gpu, &measures)
+            }
+        }
+    }
+
+    /// Measures by the sums over runs.
+    fn measure_runs<L: Label>(
+        &self,
+        labels: &DeviceValues<G, L>,
+        options: &MeasureOptions,
+        needs: Needs,
+    ) -> Result<Measures> {
         let sums = self.sum_up(labels, None, needs)?;
         table_of(&sums, options, Kind::default())
     }
@@ -97,6 +156,9 @@ impl<G: Gpu> DeviceMeasurer<G> {
         let intensity_size = [intensities.width() as usize, intensities.height() as usize];
         let needs = check(size, Some(intensity_size), options)?;
         let gpu = &self.gpu;
+        if let Some(table) = table::measure(gpu, labels, options)? {
+            return table.to_host();
+        }
         let values = gpu.using(intensities.values())?;
         let rows = RowsOfValues {
             values: values.view(),
