@@ -83,9 +83,16 @@ def one(sanitizer: str, binary: str, kernel: str, twin: bool, tool: str) -> dict
     }
 
 
-def first_line(*command: str) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return (done.stdout.strip().splitlines() or [done.stderr.strip()])[0]
+def gpu() -> str:
+    """The GPU's name and the driver's version, as far as nvidia-smi tells."""
+    smi = shutil.which("nvidia-smi") or "/usr/local/nvidia/bin/nvidia-smi"
+    command = [smi, "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        return f"unknown ({error})"
+    name, _, driver = done.stdout.splitlines()[0].partition(", ")
+    return f"{name}, driver {driver}"
 
 
 def main() -> int:
@@ -108,12 +115,10 @@ def main() -> int:
 
     version = subprocess.run([sanitizer, "--version"], capture_output=True, text=True, check=False)
     number = re.search(r"Version (\S+)", version.stdout)
-    gpu = first_line("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader")
-    name, _, driver = gpu.partition(", ")
     head = common.header(
         "compute-sanitizer",
         number[1] if number else version.stdout.strip(),
-        gpu=f"{name}, driver {driver}",
+        gpu=gpu(),
         time_out=common.TIME_OUT,
         settings={tool: COMMON + flags for tool, flags in TOOLS.items() if flags is not None},
     )
@@ -160,7 +165,7 @@ def main() -> int:
             else:
                 note(run)
     if left:
-        print(f"not run within {arguments.budget} s: {left}", file=sys.stderr)
+        print(f"{len(left)} runs left out after {arguments.budget} s, from {left[0]} on")
     return 0
 
 
