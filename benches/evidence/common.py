@@ -12,7 +12,8 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-KERNELS = [kernel["name"] for kernel in json.loads((HERE / "kernels.json").read_text())]
+DESCRIBED = json.loads((HERE / "kernels.json").read_text())
+KERNELS = [kernel["name"] for kernel in DESCRIBED]
 # Seconds after which a run counts as hanging.
 TIME_OUT = 20.0
 
