@@ -65,6 +65,7 @@ def header(tool: str, version: str, **more: object) -> dict:
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "processor": processor(),
         "cores": len(os.sched_getaffinity(0)),
+        "load": round(os.getloadavg()[0], 1),
         **more,
     }
 
