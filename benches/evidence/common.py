@@ -14,6 +14,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 DESCRIBED = json.loads((HERE / "kernels.json").read_text())
 KERNELS = [kernel["name"] for kernel in DESCRIBED]
+# Blocks of 64 threads of the correct kernel whose time is measured.
+BLOCKS = (16, 256, 4096, 65536)
 # Seconds after which a run counts as hanging.
 TIME_OUT = 20.0
 

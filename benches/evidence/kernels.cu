@@ -3,12 +3,14 @@
 //     evidence NAME          runs the broken kernel
 //     evidence NAME mended   runs its twin
 //     evidence --list        prints the names
+//     evidence --blocks N    runs a correct kernel of N blocks, and prints how long it took
 //
 // Each kernel does what the Rust kernel of that name does, with the same launch and the same data.
 // The program says whether the result is right, and ends with 0 if it is, 1 if it is not, and 2
 // after an error of CUDA. Built by benches/evidence/build.
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -592,6 +594,31 @@ static bool run_add_one() {
     return result == Values(32, 2);
 }
 
+// A correct kernel of many blocks: how long do tools take? cuda/std/benches/emulator.rs has it too.
+
+__global__ void reverse_tiles(const u32 *x, u32 *out) {
+    __shared__ u32 tile[64];
+    u32 t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
+    tile[t] = x[i];
+    __syncthreads();
+    out[i] = tile[63 - t];
+}
+
+static bool run_reverse_tiles(u32 blocks) {
+    Buffer<u32> x(counted(64 * size_t(blocks))), out(64 * size_t(blocks));
+    cudaEvent_t start, end;
+    check(cudaEventCreate(&start), "event");
+    check(cudaEventCreate(&end), "event");
+    check(cudaEventRecord(start), "record");
+    reverse_tiles<<<blocks, 64>>>(x.data, out.data);
+    check(cudaEventRecord(end), "record");
+    check(cudaEventSynchronize(end), "kernel");
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, start, end), "time");
+    std::printf("kernel: %.6f s\n", milliseconds / 1000);
+    return out.values() == mapped(64 * blocks, [](u32 i) { return i / 64 * 64 + 63 - i % 64; });
+}
+
 struct Runs {
     bool (*broken)();
     bool (*mended)();
@@ -626,6 +653,11 @@ int main(int count, char **arguments) {
         for (auto &[name, runs] : all)
             std::printf("%s\n", name.c_str());
         return 0;
+    }
+    if (count == 3 && !std::strcmp(arguments[1], "--blocks")) {
+        bool right = run_reverse_tiles(std::atoi(arguments[2]));
+        std::printf("result: %s\n", right ? "right" : "wrong");
+        return right ? 0 : 1;
     }
     bool mended = count == 3 && !std::strcmp(arguments[2], "mended");
     for (auto &[name, runs] : all) {

@@ -83,6 +83,22 @@ def one(sanitizer: str, binary: str, kernel: str, twin: bool, tool: str) -> dict
     }
 
 
+def speed(sanitizer: str, binary: str, blocks: int, tool: str) -> dict:
+    """The time of a correct kernel of so many blocks under a tool."""
+    command = [binary, "--blocks", str(blocks)]
+    if TOOLS[tool] is not None:
+        command = [sanitizer, "--tool", tool, *COMMON, *TOOLS[tool], *command]
+    done = common.run(command, 60)
+    kernel = re.search(r"^kernel: ([\d.]+) s", done["output"], re.MULTILINE)
+    return {
+        "tool": tool,
+        "blocks": blocks,
+        "seconds": done["seconds"],
+        "kernel_seconds": float(kernel[1]) if kernel else None,
+        "right": "result: right" in done["output"] and report(done["output"])[0] == "nothing",
+    }
+
+
 def gpu() -> str:
     """The GPU's name and the driver's version, as far as nvidia-smi tells."""
     smi = shutil.which("nvidia-smi") or "/usr/local/nvidia/bin/nvidia-smi"
@@ -100,7 +116,7 @@ def main() -> int:
     parser.add_argument("--binary", type=Path, required=True, help="from benches/evidence/build")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--sanitizer", help="compute-sanitizer, if it is not in PATH")
-    parser.add_argument("--budget", type=float, default=540, help="seconds for all runs")
+    parser.add_argument("--budget", type=float, default=480, help="seconds for all runs")
     parser.add_argument("--jobs", type=int, default=6, help="twins at a time; these are not timed")
     arguments = parser.parse_args()
     sanitizer = arguments.sanitizer or shutil.which("compute-sanitizer")
@@ -164,6 +180,15 @@ def main() -> int:
                 left.append(pair)
             else:
                 note(run)
+    head["speed"] = []
+    for blocks in common.BLOCKS:
+        for tool in TOOLS:
+            if time.monotonic() - start > arguments.budget:
+                left.append((f"{blocks} blocks", tool))
+                continue
+            head["speed"].append(speed(sanitizer, binary, blocks, tool))
+            print(head["speed"][-1], flush=True)
+            common.write(arguments.out, head, runs)
     if left:
         print(f"{len(left)} runs left out after {arguments.budget} s, from {left[0]} on")
     return 0
