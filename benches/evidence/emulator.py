@@ -73,6 +73,20 @@ def one(kernel: dict, programs: dict[str, str]) -> list[dict]:
     return [broken, twin]
 
 
+def speed() -> list[dict]:
+    """The time of a correct kernel, by its number of blocks."""
+    command = ["cargo", "bench", "-p", "trazar-cuda-std", "--bench", "emulator"]
+    command += ["--manifest-path", str(ROOT / "Cargo.toml"), "--", *map(str, common.BLOCKS)]
+    done = common.run(command, 3600)
+    rows = re.findall(r"(\d+) blocks, (\d+) seeds, median ([\d.]+) s", done["output"])
+    if len(rows) != len(common.BLOCKS):
+        raise RuntimeError(done["output"])
+    return [
+        {"blocks": int(blocks), "seeds": int(seeds), "kernel_seconds": float(seconds)}
+        for blocks, seeds, seconds in rows
+    ]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True)
@@ -85,6 +99,7 @@ def main() -> int:
     for kernel in common.DESCRIBED:
         runs += one(kernel, programs)
         print(runs[-2], f"twin: {runs[-1]['schedules']}", flush=True)
+    head["speed"] = speed()
     common.write(arguments.out, head, runs)
     return 0
 
