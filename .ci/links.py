@@ -4,7 +4,8 @@
     .ci/links.py            # prints each link that leads nowhere; exit status 1 if there is one
 
 Links to other sites are not followed. A heading's anchor is GitHub's: lower case, without
-punctuation, with a hyphen for each space.
+punctuation, with a hyphen for each space. Of links by reference, `[text][name]` and `[name][]`,
+the definition `[name]: target` must be on the page, and lead somewhere.
 """
 
 from __future__ import annotations
@@ -13,11 +14,15 @@ import functools
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
 ROOT = Path(__file__).resolve().parent.parent
 LINK = re.compile(r"\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)|(?:src|href)=\"([^\"]+)\"")
+# `[name]: target`, and what refers to it.
+DEFINITION = re.compile(r"^ {0,3}\[([^\]\n]+)\]:\s*<?([^\s>]+)>?", re.MULTILINE)
+REFERENCE = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\[([^\[\]]*)\]")
 FENCE = re.compile(r"^\s*```.*?^\s*```\s*$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
 
@@ -61,15 +66,32 @@ def wrong(page: Path, link: str) -> str | None:
     return None
 
 
+def links(text: str) -> Iterator[tuple[str, str | None]]:
+    """Each link of a page's text, and what is wrong with it apart from its target."""
+    for found in LINK.finditer(text):
+        yield found[1] or found[2], None
+    defined = set()
+    for name, target in DEFINITION.findall(text):
+        defined.add(name_of(name))
+        yield target, None
+    for shown, name in REFERENCE.findall(text):
+        if name_of(name or shown) not in defined:
+            yield f"[{shown}][{name}]", "the page defines no such reference"
+
+
+def name_of(reference: str) -> str:
+    """Of references, neither case nor the number of spaces matters."""
+    return " ".join(reference.lower().split())
+
+
 def main() -> int:
     count = 0
     said = []
     for page in pages():
         text = FENCE.sub("", page.read_text())
-        for found in LINK.finditer(CODE.sub("", text)):
+        for link, fault in links(CODE.sub("", text)):
             count += 1
-            link = found[1] or found[2]
-            if fault := wrong(page, link):
+            if fault := fault or wrong(page, link):
                 said.append(f"{page.relative_to(ROOT)}: {link}: {fault}")
     for line in said:
         print(line)

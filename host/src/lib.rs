@@ -1,5 +1,5 @@
-//! Label and trace very large binary images, and route nets on very large grids, on the GPU and on
-//! the CPU, with the same results.
+//! Labels, contours, polygons and measures of very large images, and routes and costs of travel on
+//! very large grids, on the GPU and on the CPU, with the same results.
 //!
 //! | module | what it does | job | result |
 //! |---|---|---|---|

@@ -1,4 +1,5 @@
-"""Contours, labels and routes of very large binary images and grids, on the GPU and on the CPU.
+"""Contours, labels, polygons and measures of very large images, and routes and costs of travel on
+very large grids, on the GPU and on the CPU.
 
 =====================  ===========================================================================
 :func:`find_contours`  the borders of a binary image, as ``cv2.findContours`` returns them

@@ -31,7 +31,7 @@ pub(crate) use run::{Device, RunArgs};
 pub(crate) use trace::{ContourFormat, GdsArgs, Geometry, Retrieval, TraceArgs};
 pub(crate) use values::name;
 
-/// Label and trace very large binary images, route nets on very large grids, find costs of travel.
+/// Label, trace, polygonize and measure images of any size, route nets and find costs of travel.
 #[derive(Debug, Parser)]
 #[command(
     name = "trazar",

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::common::{Folder, Run, run};
+use crate::common::{Folder, Run, geotiff, run};
 
 /// A ring of 1 around cells of 9.
 const FRICTION: &str = "P2\n5 3\n9\n1 1 1 1 1\n1 9 9 9 1\n1 1 1 1 1\n";
@@ -87,65 +87,6 @@ fn limits_neighbours_and_sizes_are_applied() {
         assert_eq!(found["algorithm"], algorithm);
         assert_eq!(found["reached"], 15);
     }
-}
-
-/// A GeoTIFF of bytes: pixels of 30 × 20, the corner at (500000, 4000000), EPSG 32633, no-data 7.
-fn geotiff(width: u32, height: u32, pixels: &[u8], with_place: bool) -> Vec<u8> {
-    let doubles = |values: &[f64]| {
-        values
-            .iter()
-            .flat_map(|v| v.to_le_bytes())
-            .collect::<Vec<_>>()
-    };
-    let shorts = |values: &[u16]| {
-        values
-            .iter()
-            .flat_map(|v| v.to_le_bytes())
-            .collect::<Vec<_>>()
-    };
-    let mut entries: Vec<(u16, u16, u32, Vec<u8>)> = vec![
-        (256, 4, 1, width.to_le_bytes().into()),
-        (257, 4, 1, height.to_le_bytes().into()),
-        (258, 3, 1, shorts(&[8, 0])),
-        (259, 3, 1, shorts(&[1, 0])),
-        (262, 3, 1, shorts(&[1, 0])),
-        (273, 4, 1, vec![0; 4]),
-        (277, 3, 1, shorts(&[1, 0])),
-        (278, 4, 1, height.to_le_bytes().into()),
-        (279, 4, 1, (pixels.len() as u32).to_le_bytes().into()),
-    ];
-    if with_place {
-        entries.push((33550, 12, 3, doubles(&[30.0, 20.0, 0.0])));
-        entries.push((33922, 12, 6, doubles(&[0.0, 0.0, 0.0, 5e5, 4e6, 0.0])));
-        let keys = [1, 1, 0, 2, 1024, 0, 1, 1, 3072, 0, 1, 32633];
-        entries.push((34735, 3, 12, shorts(&keys)));
-        entries.push((42113, 2, 2, b"7\0\0\0".into()));
-    }
-    let table = 8 + 2 + 12 * entries.len() + 4;
-    let outside = |bytes: &Vec<u8>| if bytes.len() > 4 { bytes.len() } else { 0 };
-    let start = table + entries.iter().map(|entry| outside(&entry.3)).sum::<usize>();
-    entries[5].3 = (start as u32).to_le_bytes().into();
-    let mut out = b"II*\0\x08\0\0\0".to_vec();
-    out.extend((entries.len() as u16).to_le_bytes());
-    let mut at = table as u32;
-    for (tag, kind, count, bytes) in &entries {
-        out.extend(tag.to_le_bytes());
-        out.extend(kind.to_le_bytes());
-        out.extend(count.to_le_bytes());
-        match bytes.len() > 4 {
-            true => {
-                out.extend(at.to_le_bytes());
-                at += bytes.len() as u32;
-            }
-            false => out.extend(bytes),
-        }
-    }
-    out.extend([0; 4]);
-    for entry in entries.iter().filter(|entry| entry.3.len() > 4) {
-        out.extend(&entry.3);
-    }
-    out.extend(pixels);
-    out
 }
 
 #[test]

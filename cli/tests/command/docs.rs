@@ -137,6 +137,11 @@ fn set_up() -> Folder {
         .collect();
     let field = common::header("<f4", false, "(64, 64)");
     folder.npy("field.npy", &field, &values);
+    let classes: Vec<u8> = (0..64 * 64u32)
+        .map(|i| (i / 512 % 4 + i % 64 / 16) as u8)
+        .collect();
+    let tiff = common::geotiff(64, 64, &classes, true);
+    fs::write(folder.at("landcover.tif"), tiff).unwrap();
     folder
 }
 

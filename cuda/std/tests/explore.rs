@@ -2,6 +2,7 @@
 //! the same choices show it again; its repaired twin is right under all of them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
 
 use cuda_std::emulator::{
     Bounds, Choices, Emulator, EmulatorError, ExploreError, Explored, Schedule,
@@ -45,8 +46,16 @@ fn fails<T: PartialEq + std::fmt::Debug>(
         fewer.preemptions = preemptions;
         assert!(explore(fewer, &run, &right).expect("right").is_complete);
     }
+    let start = Instant::now();
     match explore(bounds, run, right) {
-        Err(ExploreError::Failed { error, .. }) => error,
+        Err(ExploreError::Failed {
+            error, schedule, ..
+        }) => {
+            // benches/evidence/emulator.py reads it.
+            let seconds = start.elapsed().as_secs_f64();
+            println!("first report: schedule {schedule}, {seconds:.6} s: {error}");
+            error
+        }
         other => panic!("not found: {other:?}"),
     }
 }

@@ -686,6 +686,13 @@ fn freed_memory() {
         },
         not_device_memory,
     );
+    never(|gpu| {
+        let (x, mut out) = (gpu.upload(&[1u32; 32])?, gpu.alloc(32)?);
+        // SAFETY: 32 elements each.
+        unsafe { copy_numbers::launch(gpu, 1, x.view(), out.view_mut())? };
+        assert_eq!(out.to_vec()?, [1; 32]);
+        Ok(())
+    });
 }
 
 /// Copies the first element to all; an empty view has none.
