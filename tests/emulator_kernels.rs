@@ -65,6 +65,13 @@ fn run_measures(engine: &Engine) {
         )*};
     }
     measure!(u8 u16 u32 i16 i32);
+    macro_rules! measure_by_tiles {
+        ($($t:ty)*) => {$(
+            let labels = Samples::new(3, 2, &[1 as $t; 6]).unwrap();
+            engine.measure(labels, &MeasureOptions::default()).unwrap();
+        )*};
+    }
+    measure_by_tiles!(u8 u16 u32 i64);
 }
 
 #[test]

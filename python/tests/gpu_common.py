@@ -178,6 +178,15 @@ def check_value_image(host, there) -> None:
     assert list(found) == list(expected)
     for name, column in found.items():
         assert np.allclose(column, expected[name], rtol=1e-12, atol=0, equal_nan=True), name
+    names = ("extent", "centroid", "label", "num_pixels")
+    for names in (names, (*names, "perimeter")):
+        expected = trazar.measure(host, None, names, device="cpu")
+        found = trazar.measure(there, None, names, on_device=True)
+        assert list(found) == list(expected)
+        for name, column in found.items():
+            assert isinstance(column, trazar.DeviceArray), name
+            assert column.dtype == expected[name].dtype, name
+            assert np.array_equal(column.get(), expected[name]), name
     if host.dtype != np.int64:
         names = ("intensity_mean", "intensity_std", "intensity_min")
         expected = trazar.measure(host, host, names, device="cpu")

@@ -214,6 +214,12 @@ def test_wrong_spacings_get_one_line(spacing):
     assert "\n" not in str(raised.value)
 
 
+def test_columns_of_labels_in_host_memory_are_not_on_a_device():
+    with pytest.raises(trazar.InputError, match="on_device=True") as raised:
+        trazar.measure(np.ones((2, 2), int), on_device=True)
+    assert "\n" not in str(raised.value)
+
+
 def test_kernels_measure_the_same(rng) -> None:
     labels = rng.integers(-1, 9, (50, 90)).repeat(3, axis=0).repeat(2, axis=1)
     intensities = rng.integers(0, 256, labels.shape).astype(np.uint8)
@@ -239,5 +245,12 @@ def test_kernels_measure_the_same(rng) -> None:
         assert list(found) == list(expected)
         for name, column in found.items():
             assert np.array_equal(column, expected[name], equal_nan=True), name
+    # What one pass over the pixels gives.
+    for names in ("label num_pixels area bbox centroid", "extent equivalent_diameter_area"):
+        expected = trazar.measure(labels, None, names.split())
+        found = trazar.measure(labels, None, names.split(), device="emulator")
+        assert list(found) == list(expected)
+        for name, column in found.items():
+            assert np.array_equal(column, expected[name]), name
     with pytest.raises(trazar.InputError, match="weighted"):
         trazar.measure(labels, intensities, ("centroid_weighted",), device="emulator")
