@@ -71,6 +71,7 @@ pub use options::{
     CellSize, CostDistanceOptions, DistanceAlgorithm, Neighbours, Precision, StepCost,
 };
 pub use path::{Path, follow_directions};
+pub(crate) use result::Parts;
 pub use result::{CostDistance, Costs};
 pub use sources::{Source, Sources};
 pub use steps::{Direction, NO_DIRECTION};

@@ -102,7 +102,7 @@ const fn is_own(at: usize) -> bool {
 
 /// Column and row in the tile, with its halo, of the first cell of this thread's window.
 #[inline(always)]
-fn first_cell<const REACH: u32>() -> (u32, u32) {
+pub(super) fn first_cell<const REACH: u32>() -> (u32, u32) {
     let t = thread::thread_idx_x();
     (REACH - 1 + t % PATCHES * 2, REACH - 1 + t / PATCHES * 2)
 }

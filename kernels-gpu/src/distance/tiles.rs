@@ -1,18 +1,14 @@
 //! Relaxing tiles until all costs are final.
 
 use cuda_std::prelude::*;
-use cuda_std::warp::{FULL_MASK, WARP_SIZE};
+use cuda_std::warp::WARP_SIZE;
 
 use super::carry::carry;
-use super::layout::{BLOCK, GIVEN, TILE, Tile};
+use super::layout::{BLOCK, TILE, Tile};
 use super::load::Cells;
 use super::patch::{KNIGHTS, NEAR, Patch, each, each8, moved, over_knight, over_near, patch_costs};
-use super::queue::NOTHING;
+use super::queue::{NOTHING, each_of_halo, forget_given, note_given};
 use super::{Cost, CostSearch};
-
-/// Threads that look at the halo on one side of a tile: whole warps, whose lanes have the same
-/// steps to take.
-const SIDE_THREADS: u32 = BLOCK / 4;
 
 /// Finds all costs. Called by all threads of the grid.
 ///
@@ -50,12 +46,14 @@ pub(super) fn work<P: Cost, const REACH: u32>(search: &CostSearch<'_, P>, tile: 
     while i < search.start_places.len() as u32 {
         let (place, cost) = (search.start_places.ld(i), search.start_costs.ld(i));
         search.costs.atomic_min(place, cost);
-        search.mark(search.raster.tile_of(place), P::from_bits(cost).priority());
+        let tile = search.raster.tile_of(place);
+        let priority = P::from_bits(cost).priority();
+        search.queue.mark(search.raster, tile, priority);
         i += thread::grid_dim_x() * BLOCK;
     }
     search.barrier.sync();
     loop {
-        let next = search.next(tile);
+        let next = search.queue.next(search.raster, tile.words);
         if next == NOTHING {
             return;
         }
@@ -64,7 +62,7 @@ pub(super) fn work<P: Cost, const REACH: u32>(search: &CostSearch<'_, P>, tile: 
         // After the marks of all threads, and before shared memory is used again.
         thread::sync_threads();
         if t == 0 {
-            search.release();
+            search.queue.release();
         }
     }
 }
@@ -111,9 +109,7 @@ impl<P: Cost> Visit<P> {
         // planted: distance-load-barrier
         thread::sync_threads();
 
-        if t < 9 {
-            tile.words.st(GIVEN + t, NOTHING);
-        }
+        forget_given(tile.words);
         let loaded = patch_costs::<P, REACH>(tile);
         if REACH == 1 && self.is_straight() {
             thread::sync_threads();
@@ -126,7 +122,7 @@ impl<P: Cost> Visit<P> {
         // What is read here has come when the costs no longer change. Searches with knight's moves
         // have no registers left for it, and never go on.
         let marked = if REACH == 1 {
-            search.least_mark()
+            search.queue.least_mark(search.raster)
         } else {
             NOTHING
         };
@@ -187,28 +183,12 @@ impl<P: Cost> Visit<P> {
         waiting: bool,
         ahead: bool,
     ) -> bool {
-        let t = thread::thread_idx_x();
-        let lane = t % WARP_SIZE;
-        let priority = if lane < 9 {
-            tile.words.ld(GIVEN + lane)
-        } else {
-            NOTHING
-        };
-        let given = warp::warp_vote_ballot(FULL_MASK, priority != NOTHING);
-        // planted: distance-go-on
-        if REACH == 2 || waiting || given.count_ones() != 1 {
-            // Only cells of the raster are given costs, so the tiles exist.
-            if t < 9 && priority != NOTHING {
-                let tiles_x = search.raster.tiles_x();
-                search.mark(
-                    (self.row + t / 3 - 1) * tiles_x + self.column + t % 3 - 1,
-                    priority,
-                );
-            }
+        let may_go_on = REACH == 1 && !waiting;
+        let at = (self.row, self.column);
+        let queue = &search.queue;
+        let Some(way) = queue.mark_around(search.raster, at, tile.words, may_go_on) else {
             return false;
-        }
-        let next = given.trailing_zeros() as i32;
-        let way = (next / 3 - 1, next % 3 - 1);
+        };
         self.row = self.row.wrapping_add_signed(way.0);
         self.column = self.column.wrapping_add_signed(way.1);
         if ahead && way == self.way {
@@ -232,9 +212,7 @@ impl<P: Cost> Visit<P> {
 fn give<P: Cost, const REACH: u32>(search: &CostSearch<'_, P>, tile: &Tile<P>) {
     let (shares, limit) = (&search.shares, search.limit);
     let inside = |x: u32, by: i32| moved(x, by).wrapping_sub(REACH) < TILE;
-    let side = thread::thread_idx_x() / SIDE_THREADS;
-    let mut i = thread::thread_idx_x() % SIDE_THREADS;
-    while let Some((x, y)) = halo_cell::<REACH>(side, i) {
+    each_of_halo::<REACH>(|x, y| {
         let mut best = P::INFINITY;
         each8!(K, {
             if inside(x, NEAR[K].0) && inside(y, NEAR[K].1) {
@@ -250,23 +228,7 @@ fn give<P: Cost, const REACH: u32>(search: &CostSearch<'_, P>, tile: &Tile<P>) {
         }
         // planted: distance-give
         if best <= limit && best < tile.cost(x, y) {
-            let part = |x: u32| u32::from(x >= REACH) + u32::from(x >= REACH + TILE);
-            let given = GIVEN + part(y) * 3 + part(x);
-            tile.words.atomic_min(given, best.priority());
+            note_given::<REACH>(tile.words, (x, y), best.priority());
         }
-        i += SIDE_THREADS;
-    }
-}
-
-/// Column and row of cell `i` of the halo on a side: above the tile, below, on the left, on the
-/// right. `None` past the last one.
-#[inline(always)]
-fn halo_cell<const REACH: u32>(side: u32, i: u32) -> Option<(u32, u32)> {
-    let beyond = side % 2 * (TILE + REACH);
-    if side < 2 {
-        let width = TILE + 2 * REACH;
-        (i < REACH * width).then_some((i % width, beyond + i / width))
-    } else {
-        (i < REACH * TILE).then_some((beyond + i % REACH, REACH + i / REACH))
-    }
+    });
 }
