@@ -112,11 +112,18 @@ fn plateaus_along_passages() {
             let mut friction = Friction::draw("uniform", 140, 24, &mut Random::new(order));
             friction.values.fill(0.0);
             friction.wall_off(4, upright);
-            let sources = [
-                Source::new(friction.width - 1, friction.height - 1, u32::MAX),
-                Source::new(0, 0, u32::MAX).start_cost(1.0),
-            ];
-            friction.sources = sources.into_iter().collect();
+            // The largest id; or two sources of one cell, and one that is too late.
+            let (x, y) = (friction.width - 1, friction.height - 1);
+            friction.sources = match upright {
+                true => [Source::new(x, y, u32::MAX)].into_iter().collect(),
+                false => [
+                    Source::new(0, 0, 3),
+                    Source::new(0, 0, 5),
+                    Source::new(x, y, 1).start_cost(1.0),
+                ]
+                .into_iter()
+                .collect(),
+            };
             friction.options = CostDistanceOptions::default()
                 .neighbours(neighbours)
                 .allocation(true)

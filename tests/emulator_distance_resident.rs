@@ -6,7 +6,6 @@ use trazar::distance::{
     Sources, StepCost,
 };
 use trazar::emulator::{Emulator, Schedule};
-use trazar::gpu::{Gpu, GpuBuffer};
 use trazar::{DeviceDistances, DeviceSurface, Engine, Error, Result, Samples};
 use trazar_test_support::emulators::seed;
 use trazar_test_support::seeds::Random;

@@ -205,6 +205,12 @@ pub(super) fn forget_given(words: SharedView<u32>) {
     }
 }
 
+/// The least priority of what is given to the tile that is so many rows and columns on.
+#[inline(always)]
+pub(super) fn given_to(words: SharedView<u32>, (rows, columns): (i32, i32)) -> u32 {
+    words.ld(GIVEN + ((rows + 1) * 3 + columns + 1) as u32)
+}
+
 /// Notes that a cell of the halo, at a column and a row of the tile with its halo, is given
 /// something of this priority.
 #[inline(always)]

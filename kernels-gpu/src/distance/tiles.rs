@@ -3,7 +3,7 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
 
-use super::carry::carry;
+use super::carry::{carry, run};
 use super::layout::{BLOCK, TILE, Tile};
 use super::load::Cells;
 use super::patch::{KNIGHTS, NEAR, Patch, each, each8, moved, over_knight, over_near, patch_costs};
@@ -18,7 +18,7 @@ use super::{Cost, CostSearch};
 ///     load it with its halo
 ///     lower its costs until none changes; store those that fell
 ///     if it can lower cells of just one tile beside it, and no tile of the block is marked:
-///         go on with that one
+///         go on with that one; in a passage, carry costs on through tiles, and mark those
 ///     else mark the tiles beside it whose cells it can lower
 /// ```
 ///
@@ -111,7 +111,7 @@ impl<P: Cost> Visit<P> {
 
         forget_given(tile.words);
         let loaded = patch_costs::<P, REACH>(tile);
-        if REACH == 1 && self.is_straight() {
+        if self.is_straight() {
             thread::sync_threads();
             if t < WARP_SIZE {
                 carry::<P, REACH>(tile, shares, limit, (self.way.1, self.way.0));
@@ -119,17 +119,14 @@ impl<P: Cost> Visit<P> {
             // planted: distance-carry-barrier
             thread::sync_threads();
         }
-        // What is read here has come when the costs no longer change. Searches with knight's moves
-        // have no registers left for it, and never go on.
-        let marked = if REACH == 1 {
-            search.queue.least_mark(search.raster)
-        } else {
-            NOTHING
-        };
+        // What is read here has come when the costs no longer change.
+        let marked = search.queue.least_mark(search.raster);
         let ahead = self.read_ahead::<REACH>(search);
 
         let mut patch = Patch::load::<REACH>(tile, shares);
         let mut changed = true;
+        // Whether the costs that were carried straight through the tile are all there is to lower.
+        let mut is_passage = self.is_straight();
         loop {
             let before = patch.costs();
             // Another cell of the patch may have a way on from what changed last.
@@ -143,6 +140,7 @@ impl<P: Cost> Visit<P> {
             if !thread::sync_threads_or(changed) {
                 break;
             }
+            is_passage = false;
         }
         let (left, top) = (self.column * TILE, self.row * TILE);
         patch.each_lowered(&loaded, |x, y, cost| {
@@ -155,7 +153,7 @@ impl<P: Cost> Visit<P> {
         // After the stores of all threads, too.
         // planted: distance-give-barrier
         let waiting = thread::sync_threads_or(marked != NOTHING);
-        self.go_on::<REACH>(search, tile, waiting, ahead)
+        self.go_on::<REACH>(search, tile, waiting, is_passage, ahead)
     }
 
     /// Begins to load the next tile straight on, if the block has come straight here; not with
@@ -174,21 +172,26 @@ impl<P: Cost> Visit<P> {
 
     /// Goes on to the tile to which this one has given costs, and returns true, if there is just
     /// one and the block has no other tile to relax: `waiting` says whether it has. Otherwise marks
-    /// all of these tiles. `ahead` says whether the next one straight on is being loaded.
+    /// all of these tiles; after a tile that `is_passage`, also those straight on to which costs
+    /// can be carried. `ahead` says whether the next one straight on is being loaded.
     #[inline(always)]
     fn go_on<const REACH: u32>(
         &mut self,
         search: &CostSearch<'_, P>,
         tile: &Tile<P>,
         waiting: bool,
+        is_passage: bool,
         ahead: bool,
     ) -> bool {
-        let may_go_on = REACH == 1 && !waiting;
         let at = (self.row, self.column);
         let queue = &search.queue;
-        let Some(way) = queue.mark_around(search.raster, at, tile.words, may_go_on) else {
+        let Some(way) = queue.mark_around(search.raster, at, tile.words, !waiting) else {
             return false;
         };
+        if is_passage && way == self.way {
+            run::<P, REACH>(search, tile, at, (way.1, way.0));
+            return false;
+        }
         self.row = self.row.wrapping_add_signed(way.0);
         self.column = self.column.wrapping_add_signed(way.1);
         if ahead && way == self.way {

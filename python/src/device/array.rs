@@ -25,6 +25,7 @@ use crate::errors;
 pub(crate) enum Kind {
     Int32,
     Uint8,
+    Uint32,
     Float32,
     Float64,
 }
@@ -39,6 +40,10 @@ macro_rules! of_kind {
             }
             Kind::Uint8 => {
                 type $t = u8;
+                $result
+            }
+            Kind::Uint32 => {
+                type $t = u32;
                 $result
             }
             Kind::Float32 => {
@@ -58,6 +63,7 @@ impl Kind {
         match self {
             Self::Int32 => "int32",
             Self::Uint8 => "uint8",
+            Self::Uint32 => "uint32",
             Self::Float32 => "float32",
             Self::Float64 => "float64",
         }
