@@ -91,7 +91,12 @@ fn bench(gpu: &Engine, kind: &str, side: u32, options: &CostDistanceOptions) -> 
         options.neighbours, options.precision
     );
     for variant in variants(&Device::open(0)?)? {
-        resident(&variant.queue, &variant.name, &surface, (&expected, options))?;
+        resident(
+            &variant.queue,
+            &variant.name,
+            &surface,
+            (&expected, options),
+        )?;
     }
     Ok(())
 }
@@ -122,9 +127,18 @@ fn resident(
     let found = distances.cost_distance(&on_gpu, &sources, &with_ties)?;
     verify(expected, &found.to_host()?, name);
     let (_, ids, codes) = found.into_parts();
-    let (ids, codes) = (ids.map(|ids| ids.to_vec()), codes.map(|codes| codes.to_vec()));
-    assert!(ids.transpose()?.as_deref() == ties.allocation(), "wrong allocation: {name}");
-    assert!(codes.transpose()?.as_deref() == ties.direction(), "wrong directions: {name}");
+    let (ids, codes) = (
+        ids.map(|ids| ids.to_vec()),
+        codes.map(|codes| codes.to_vec()),
+    );
+    assert!(
+        ids.transpose()?.as_deref() == ties.allocation(),
+        "wrong allocation: {name}"
+    );
+    assert!(
+        codes.transpose()?.as_deref() == ties.direction(),
+        "wrong directions: {name}"
+    );
     let time = |options: &CostDistanceOptions| {
         median_ms(repeats, || {
             distances.cost_distance(&on_gpu, &sources, options)?;

@@ -3,9 +3,7 @@
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use trazar::distance::{
-    CostDistanceOptions, CostSurface, Neighbours, Precision, Source, StepCost,
-};
+use trazar::distance::{CostDistanceOptions, CostSurface, Neighbours, Precision, Source, StepCost};
 use trazar::emulator::{Emulator, Schedule};
 use trazar::hooks::ResidentCosts;
 use trazar::{Engine, Samples};
@@ -86,7 +84,7 @@ fn ties_of_all_kinds() {
             for precision in [Precision::F32, Precision::F64] {
                 order += 1;
                 let random = &mut Random::new(order);
-                let (width, height) = (30 + random.below(50), 30 + random.below(50));
+                let (width, height) = (20 + random.below(40), 20 + random.below(40));
                 let mut friction = Friction::draw(kind, width, height, random);
                 friction.options = CostDistanceOptions::default()
                     .neighbours(neighbours)

@@ -3,7 +3,7 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::layout::{BLOCK, TILE, Tile};
+use super::layout::{BLOCK, CostRaster, TILE, Tile};
 use super::patch::{each, each8, moved};
 use super::queue::{NOTHING, given_to};
 use super::{Cost, CostSearch, SHARES};
@@ -88,7 +88,9 @@ pub(super) fn run<P: Cost, const REACH: u32>(
                 // The halo's place of each coordinate is the margin's of the raster.
                 let (x, y) = before::<REACH>(way);
                 let start = (row * TILE + y) * raster.stride() + column * TILE + x;
-                let jump = rows.wrapping_mul(raster.stride() as i32).wrapping_add(columns);
+                let jump = rows
+                    .wrapping_mul(raster.stride() as i32)
+                    .wrapping_add(columns);
                 let lowered = front.carry::<REACH>(tile, shares, limit, way, |step, _, cost| {
                     let place = start.wrapping_add_signed(jump.wrapping_mul(step));
                     // Another block may relax the tile at the same time.
@@ -106,10 +108,12 @@ pub(super) fn run<P: Cost, const REACH: u32>(
             let told = tile.words.ld(RUN);
             // planted: distance-run-mark
             if t == 0 && (told & LOWERED != 0 || given != NOTHING) {
-                search.queue.mark(raster, row * raster.tiles_x() + column, least);
+                search
+                    .queue
+                    .mark(raster, row * raster.tiles_x() + column, least);
             }
             given = NOTHING;
-            if told & OPEN == 0 {
+            if told & OPEN == 0 || !exists(raster, beyond(tiles + 1)) {
                 return;
             }
         }};
@@ -118,6 +122,12 @@ pub(super) fn run<P: Cost, const REACH: u32>(
         hop!(coming);
         hop!(after);
     }
+}
+
+/// Whether there is a tile at a row and a column.
+#[inline(always)]
+fn exists(raster: CostRaster, (row, column): (u32, u32)) -> bool {
+    row < raster.tiles_y() && column < raster.tiles_x()
 }
 
 /// Column and row of the cell of the halo before the tile, on the row or column of this lane.
@@ -223,7 +233,7 @@ impl<P: Cost> Cells<P> {
             friction: [P::INFINITY; 4],
             costs: [P::INFINITY; 4],
         };
-        if row < raster.tiles_y() && column < raster.tiles_x() {
+        if exists(raster, (row, column)) {
             each!(K, {
                 let i = thread::thread_idx_x() + K as u32 * BLOCK;
                 let (x, y) = (column * TILE + i % TILE, row * TILE + i / TILE);

@@ -47,7 +47,9 @@ impl CostRaster {
     /// The place so many columns and rows from another one.
     #[inline(always)]
     fn beside(self, place: u32, (columns, rows): (i32, i32)) -> u32 {
-        let jump = rows.wrapping_mul(self.stride() as i32).wrapping_add(columns);
+        let jump = rows
+            .wrapping_mul(self.stride() as i32)
+            .wrapping_add(columns);
         place.wrapping_add_signed(jump)
     }
 }
@@ -190,11 +192,7 @@ pub unsafe fn finish_ids(found: View<'_, u32>, raster: CostRaster, ids: ViewMut<
 /// `directions` has an element for each cell, `layers` one for each place. Nothing else uses it
 /// meanwhile. The launch has a thread for each cell.
 #[kernel(block = BLOCK)]
-pub unsafe fn start_layers(
-    directions: View<'_, u8>,
-    raster: CostRaster,
-    layers: ViewMut<'_, u32>,
-) {
+pub unsafe fn start_layers(directions: View<'_, u8>, raster: CostRaster, layers: ViewMut<'_, u32>) {
     if let Some((cell, place)) = raster.own_cell() {
         let is_known = directions.ld(cell) < PENDING;
         layers.st(place, if is_known { 0 } else { NO_VALUE });

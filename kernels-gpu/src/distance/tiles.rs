@@ -119,14 +119,18 @@ impl<P: Cost> Visit<P> {
             // planted: distance-carry-barrier
             thread::sync_threads();
         }
-        // What is read here has come when the costs no longer change.
-        let marked = search.queue.least_mark(search.raster);
+        // What is read here has come when the costs no longer change. Searches with knight's moves
+        // have no registers left for it, and read it then.
+        let mut marked = NOTHING;
+        if REACH == 1 {
+            marked = search.queue.least_mark(search.raster);
+        }
         let ahead = self.read_ahead::<REACH>(search);
 
         let mut patch = Patch::load::<REACH>(tile, shares);
         let mut changed = true;
         // Whether the costs that were carried straight through the tile are all there is to lower.
-        let mut is_passage = self.is_straight();
+        let mut is_passage = REACH == 1 && self.is_straight();
         loop {
             let before = patch.costs();
             // Another cell of the patch may have a way on from what changed last.
@@ -150,6 +154,9 @@ impl<P: Cost> Visit<P> {
             search.costs.atomic_min(place, cost.to_bits());
         });
         give::<P, REACH>(search, tile);
+        if REACH == 2 {
+            marked = search.queue.least_mark(search.raster);
+        }
         // After the stores of all threads, too.
         // planted: distance-give-barrier
         let waiting = thread::sync_threads_or(marked != NOTHING);

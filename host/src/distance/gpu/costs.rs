@@ -68,13 +68,7 @@ impl<G: Gpu> DeviceCosts<G> {
     }
 
     /// The memory of costs, allocation and directions.
-    pub fn into_parts(
-        self,
-    ) -> (
-        CostBuffer<G>,
-        Option<G::Buffer<u32>>,
-        Option<G::Buffer<u8>>,
-    ) {
+    pub fn into_parts(self) -> (CostBuffer<G>, Option<G::Buffer<u32>>, Option<G::Buffer<u8>>) {
         (self.costs, self.allocation, self.direction)
     }
 
