@@ -5,17 +5,12 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::layout::{BLOCK, CostRaster, TILE, Tile};
 use super::patch::{each, each8, moved};
-use super::queue::{NOTHING, given_to};
+use super::queue::{NOTHING, RUN, WAY, given_to, way_of};
 use super::{Cost, CostSearch, SHARES};
 
-/// Cells of a row that are loaded together.
-const AT_ONCE: u32 = 8;
-
-/// The index in [`Tile::words`] of how a run goes on.
-const RUN: u32 = 10;
-/// Costs of the tile have fallen.
+/// In the word that says how a run goes on: costs of the tile have fallen.
 const LOWERED: u32 = 1;
-/// There are costs to carry on.
+/// In that word: there are costs to carry on.
 const OPEN: u32 = 2;
 
 /// Lowers the costs along each row of a tile, or along each column, from the halo on for as long as
@@ -33,15 +28,15 @@ pub(super) fn carry<P: Cost, const REACH: u32>(
     way: (i32, i32),
 ) {
     let mut front = Front::new::<REACH>(tile, before::<REACH>(way));
-    front.carry::<REACH>(tile, shares, limit, way, |_, place, cost| {
+    front.carry::<REACH, 8>(tile, shares, limit, way, |_, place, cost| {
         tile.costs.st(place, cost.to_bits());
     });
 }
 
 /// Carries costs straight on through the tiles beyond the one at a row and a column, from one to
 /// the next for as long as that is the best way known, and marks the tiles in which costs fall, for
-/// blocks to relax: the first one in any case. `way` is columns and rows to it; it has been given
-/// costs. Called by the whole block, with the tile that it has relaxed in shared memory.
+/// blocks to relax: the first one in any case. `way` is columns and rows to it, as the word [`WAY`]
+/// says, too; it has been given costs. Called by the whole block, with the tile that it has relaxed in shared memory.
 ///
 /// In a long passage, the front gets on by a tile in the time that it takes to carry costs through
 /// it, and the tiles behind are relaxed at the same time, by other blocks.
@@ -54,7 +49,7 @@ pub(super) fn run<P: Cost, const REACH: u32>(
 ) {
     let (shares, limit, raster) = (&search.shares, search.limit, search.raster);
     let t = thread::thread_idx_x();
-    let beyond = |tiles: i32| {
+    let beyond = |(columns, rows): (i32, i32), tiles: i32| {
         (
             row.wrapping_add_signed(tiles.wrapping_mul(rows)),
             column.wrapping_add_signed(tiles.wrapping_mul(columns)),
@@ -64,8 +59,8 @@ pub(super) fn run<P: Cost, const REACH: u32>(
     let mut given = given_to(tile.words, (rows, columns));
     // Two tiles are under way while costs are carried through a third. They take turns, so that
     // none is moved from register to register before it has come.
-    let mut coming = Cells::read::<REACH>(search, beyond(1));
-    let mut after = Cells::read::<REACH>(search, beyond(2));
+    let mut coming = Cells::read::<REACH>(search, beyond(way, 1));
+    let mut after = Cells::read::<REACH>(search, beyond(way, 2));
     // Before shared memory is used again.
     // planted: distance-run-barrier
     thread::sync_threads();
@@ -75,8 +70,11 @@ pub(super) fn run<P: Cost, const REACH: u32>(
             tiles += 1;
             $cells.write::<REACH>(tile);
             thread::sync_threads();
-            $cells = Cells::read::<REACH>(search, beyond(tiles + 2));
-            let (row, column) = beyond(tiles);
+            // Read anew for each tile, so that the compiler keeps no addresses that follow from it
+            // in registers, of which there are too few.
+            let (rows, columns) = way_of(tile.words.ld_relaxed(WAY, Block));
+            let way = (columns, rows);
+            let (row, column) = beyond(way, tiles);
             let mut least = given;
             if t < WARP_SIZE {
                 let priority = if front.open {
@@ -91,7 +89,7 @@ pub(super) fn run<P: Cost, const REACH: u32>(
                 let jump = rows
                     .wrapping_mul(raster.stride() as i32)
                     .wrapping_add(columns);
-                let lowered = front.carry::<REACH>(tile, shares, limit, way, |step, _, cost| {
+                let lowered = front.carry::<REACH, 4>(tile, shares, limit, way, |step, _, cost| {
                     let place = start.wrapping_add_signed(jump.wrapping_mul(step));
                     // Another block may relax the tile at the same time.
                     search.costs.atomic_min(place, cost.to_bits());
@@ -103,6 +101,8 @@ pub(super) fn run<P: Cost, const REACH: u32>(
                     tile.words.st(RUN, told);
                 }
             }
+            // The first warp has registers for these only now.
+            $cells = Cells::read::<REACH>(search, beyond(way, tiles + 2));
             // After the stores of all lanes, and before shared memory is used again.
             thread::sync_threads();
             let told = tile.words.ld(RUN);
@@ -113,7 +113,7 @@ pub(super) fn run<P: Cost, const REACH: u32>(
                     .mark(raster, row * raster.tiles_x() + column, least);
             }
             given = NOTHING;
-            if told & OPEN == 0 || !exists(raster, beyond(tiles + 1)) {
+            if told & OPEN == 0 || !exists(raster, beyond(way, tiles + 1)) {
                 return;
             }
         }};
@@ -171,9 +171,9 @@ impl<P: Cost> Front<P> {
 
     /// Goes through a tile from the cell before it, and returns whether a cost is lowered. Calls
     /// `store` for each cell whose cost is lowered, with the number of steps to it, its index in
-    /// shared memory, and the cost.
+    /// shared memory, and the cost. `AT_ONCE` cells, 8 at most, are loaded together.
     #[inline(always)]
-    fn carry<const REACH: u32>(
+    fn carry<const REACH: u32, const AT_ONCE: usize>(
         &mut self,
         tile: &Tile<P>,
         shares: &[P; SHARES],
@@ -191,27 +191,31 @@ impl<P: Cost> Front<P> {
         let mut done = 0;
         while done < TILE && warp::warp_vote_any(FULL_MASK, self.open) {
             let place = |k: usize| places[k % 2].wrapping_add(pair.wrapping_mul(k as u32 / 2));
-            let mut frictions = [P::INFINITY; AT_ONCE as usize];
-            let mut costs = [P::INFINITY; AT_ONCE as usize];
+            let mut frictions = [P::INFINITY; 8];
+            let mut costs = [P::INFINITY; 8];
             if self.open {
                 each8!(K, {
-                    frictions[K] = tile.friction.ld(place(K));
-                    costs[K] = P::from_bits(tile.costs.ld(place(K)));
+                    if K < AT_ONCE {
+                        frictions[K] = tile.friction.ld(place(K));
+                        costs[K] = P::from_bits(tile.costs.ld(place(K)));
+                    }
                 });
             }
             each8!(K, {
-                // planted: distance-carry
-                self.cost = self.cost + share * (self.friction + frictions[K]);
-                self.friction = frictions[K];
-                self.open = self.open && self.cost <= limit && self.cost < costs[K];
-                if self.open {
-                    lowered = true;
-                    store((done + 1) as i32 + K as i32, place(K), self.cost);
+                if K < AT_ONCE {
+                    // planted: distance-carry
+                    self.cost = self.cost + share * (self.friction + frictions[K]);
+                    self.friction = frictions[K];
+                    self.open = self.open && self.cost <= limit && self.cost < costs[K];
+                    if self.open {
+                        lowered = true;
+                        store((done + 1) as i32 + K as i32, place(K), self.cost);
+                    }
                 }
             });
-            let on = pair.wrapping_mul(AT_ONCE / 2);
+            let on = pair.wrapping_mul(AT_ONCE as u32 / 2);
             places = [places[0].wrapping_add(on), places[1].wrapping_add(on)];
-            done += AT_ONCE;
+            done += AT_ONCE as u32;
         }
         lowered
     }

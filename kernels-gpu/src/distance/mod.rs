@@ -131,9 +131,9 @@ cost_kernels! {
     /// Finds the least costs for 4 or 8 neighbours in f32.
     relax_costs_f32: f32, 1, (min_blocks = 2);
     /// Finds the least costs for 16 neighbours in f32.
-    relax_knights_f32: f32, 2, (min_blocks = 2, barriers = 12);
+    relax_knights_f32: f32, 2, (min_blocks = 2, barriers = 9);
     /// Finds the least costs for 4 or 8 neighbours in f64.
     relax_costs_f64: f64, 1, (min_blocks = 1, f64);
     /// Finds the least costs for 16 neighbours in f64.
-    relax_knights_f64: f64, 2, (min_blocks = 1, f64, barriers = 12);
+    relax_knights_f64: f64, 2, (min_blocks = 1, f64, barriers = 9);
 }

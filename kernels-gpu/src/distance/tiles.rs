@@ -4,10 +4,12 @@ use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
 
 use super::carry::{carry, run};
-use super::layout::{BLOCK, TILE, Tile};
+use super::layout::{BLOCK, CostRaster, TILE, Tile};
 use super::load::Cells;
 use super::patch::{KNIGHTS, NEAR, Patch, each, each8, moved, over_knight, over_near, patch_costs};
-use super::queue::{NOTHING, each_of_halo, forget_given, note_given};
+use super::queue::{
+    NOTHING, PASSAGE, PLACE, WAY, code_of, each_of_halo, forget_given, note_given, way_of,
+};
 use super::{Cost, CostSearch};
 
 /// Finds all costs. Called by all threads of the grid.
@@ -111,7 +113,7 @@ impl<P: Cost> Visit<P> {
 
         forget_given(tile.words);
         let loaded = patch_costs::<P, REACH>(tile);
-        if self.is_straight() {
+        if REACH == 1 && self.is_straight() {
             thread::sync_threads();
             if t < WARP_SIZE {
                 carry::<P, REACH>(tile, shares, limit, (self.way.1, self.way.0));
@@ -120,17 +122,20 @@ impl<P: Cost> Visit<P> {
             thread::sync_threads();
         }
         // What is read here has come when the costs no longer change. Searches with knight's moves
-        // have no registers left for it, and read it then.
+        // have no registers left to go on.
         let mut marked = NOTHING;
         if REACH == 1 {
-            marked = search.queue.least_mark(search.raster);
+            marked = search.queue.least_mark(search.raster, tile.words);
         }
-        let ahead = self.read_ahead::<REACH>(search);
+        self.read_ahead::<REACH>(search);
+        self.set_down(tile);
 
         let mut patch = Patch::load::<REACH>(tile, shares);
+        let mut lowered = 0;
+        if REACH == 1 {
+            lowered = patch.lowered(&loaded);
+        }
         let mut changed = true;
-        // Whether the costs that were carried straight through the tile are all there is to lower.
-        let mut is_passage = REACH == 1 && self.is_straight();
         loop {
             let before = patch.costs();
             // Another cell of the patch may have a way on from what changed last.
@@ -140,68 +145,93 @@ impl<P: Cost> Visit<P> {
             if REACH == 2 {
                 patch.relax_knights(tile, shares, limit);
             }
-            changed = patch.show(tile, &before);
+            let shown = patch.show(tile, &before);
+            lowered |= shown;
+            changed = shown != 0;
             if !thread::sync_threads_or(changed) {
                 break;
             }
-            is_passage = false;
+            if REACH == 1 && t == 0 {
+                tile.words.st(PASSAGE, 0);
+            }
         }
+        self.take_up(tile);
         let (left, top) = (self.column * TILE, self.row * TILE);
-        patch.each_lowered(&loaded, |x, y, cost| {
+        patch.each_lowered(lowered, |x, y, cost| {
             let place = (top + y) * stride + left + x;
             // Another block may relax the tile at the same time.
             // planted: distance-plain-store
             search.costs.atomic_min(place, cost.to_bits());
         });
         give::<P, REACH>(search, tile);
-        if REACH == 2 {
-            marked = search.queue.least_mark(search.raster);
-        }
         // After the stores of all threads, too.
         // planted: distance-give-barrier
         let waiting = thread::sync_threads_or(marked != NOTHING);
-        self.go_on::<REACH>(search, tile, waiting, is_passage, ahead)
+        self.go_on::<REACH>(search, tile, waiting)
     }
 
-    /// Begins to load the next tile straight on, if the block has come straight here; not with
-    /// knight's moves.
+    /// Leaves in shared memory where the block is: lowering costs takes all registers.
     #[inline(always)]
-    fn read_ahead<const REACH: u32>(&mut self, search: &CostSearch<'_, P>) -> bool {
+    fn set_down(&self, tile: &Tile<P>) {
+        if thread::thread_idx_x() == 0 {
+            tile.words.st(PLACE, self.row);
+            tile.words.st(PLACE + 1, self.column);
+            tile.words.st(WAY, code_of(self.way));
+            tile.words.st(PASSAGE, self.is_straight().into());
+        }
+    }
+
+    /// Takes it up again, after a barrier.
+    #[inline(always)]
+    fn take_up(&mut self, tile: &Tile<P>) {
+        self.row = tile.words.ld_relaxed(PLACE, Block);
+        self.column = tile.words.ld_relaxed(PLACE + 1, Block);
+        self.way = way_of(tile.words.ld_relaxed(WAY, Block));
+    }
+
+    /// Row and column of the next tile straight on, if the block has come straight here and there
+    /// is one; `None` with knight's moves.
+    #[inline(always)]
+    fn ahead<const REACH: u32>(&self, raster: CostRaster) -> Option<(u32, u32)> {
         let row = self.row.wrapping_add_signed(self.way.0);
         let column = self.column.wrapping_add_signed(self.way.1);
-        let exists = column < search.raster.tiles_x() && row < search.raster.tiles_y();
-        let ahead = REACH == 1 && self.is_straight() && exists;
-        if ahead {
+        let exists = column < raster.tiles_x() && row < raster.tiles_y();
+        (REACH == 1 && self.is_straight() && exists).then_some((row, column))
+    }
+
+    /// Begins to load the tile [`ahead`](Self::ahead).
+    #[inline(always)]
+    fn read_ahead<const REACH: u32>(&mut self, search: &CostSearch<'_, P>) {
+        if let Some((row, column)) = self.ahead::<REACH>(search.raster) {
             self.cells = Cells::read::<REACH>(search, column * TILE, row * TILE);
         }
-        ahead
     }
 
     /// Goes on to the tile to which this one has given costs, and returns true, if there is just
     /// one and the block has no other tile to relax: `waiting` says whether it has. Otherwise marks
-    /// all of these tiles; after a tile that `is_passage`, also those straight on to which costs
-    /// can be carried. `ahead` says whether the next one straight on is being loaded.
+    /// all of these tiles; after a passage, also those straight on to which costs can be carried.
     #[inline(always)]
     fn go_on<const REACH: u32>(
         &mut self,
         search: &CostSearch<'_, P>,
         tile: &Tile<P>,
         waiting: bool,
-        is_passage: bool,
-        ahead: bool,
     ) -> bool {
         let at = (self.row, self.column);
+        let may_go_on = REACH == 1 && !waiting;
         let queue = &search.queue;
-        let Some(way) = queue.mark_around(search.raster, at, tile.words, !waiting) else {
+        let Some(way) = queue.mark_around(search.raster, at, tile.words, may_go_on) else {
             return false;
         };
+        let is_passage = REACH == 1 && tile.words.ld(PASSAGE) != 0;
         if is_passage && way == self.way {
             run::<P, REACH>(search, tile, at, (way.1, way.0));
             return false;
         }
+        let is_loaded = self.ahead::<REACH>(search.raster).is_some() && way == self.way;
         self.row = self.row.wrapping_add_signed(way.0);
         self.column = self.column.wrapping_add_signed(way.1);
-        if ahead && way == self.way {
+        if is_loaded {
             self.cells.lower::<REACH>(tile, (way.1, way.0));
         } else {
             self.cells = Cells::read::<REACH>(search, self.column * TILE, self.row * TILE);
