@@ -33,10 +33,10 @@ pub(super) fn carry<P: Cost, const REACH: u32>(
     });
 }
 
-/// Carries costs straight on through the tiles beyond the one at a row and a column, as long as that
-/// is the best way known, and marks the tiles in which costs fall, for blocks to relax; the first in
-/// any case. `way`, also in the word [`WAY`], is columns and rows to it; it has been given costs.
-/// Called by the whole block, with the tile that it has relaxed in shared memory.
+/// Carries costs straight on through the tiles beyond the one at a row and a column, as long as
+/// that is the best way known, and marks the tiles in which costs fall, for blocks to relax; the
+/// first in any case. `way`, also in the word [`WAY`], is columns and rows to it; it has been given
+/// costs. Called by the whole block, with the tile that it has relaxed in shared memory.
 ///
 /// In a long passage, the front gets on by a tile in the time that it takes to carry costs through
 /// it, and the tiles behind are relaxed at the same time, by other blocks.
