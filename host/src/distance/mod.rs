@@ -66,7 +66,7 @@ mod steps;
 mod surface;
 
 pub use corridor::{Corridor, corridor};
-pub use gpu::{CostBuffer, DeviceCosts, DeviceDistances, DeviceSurface};
+pub use gpu::{CostBuffer, CostParts, DeviceCosts, DeviceDistances, DeviceSurface};
 pub use options::{
     CellSize, CostDistanceOptions, DistanceAlgorithm, Neighbours, Precision, StepCost,
 };

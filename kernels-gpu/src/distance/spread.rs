@@ -281,7 +281,7 @@ impl<P: Cost> Spread<'_, P> {
             }
         });
         let least = warp::warp_reduce_min(FULL_MASK, priority);
-        if thread::thread_idx_x() % WARP_SIZE == 0 && least != NOTHING {
+        if thread::thread_idx_x().is_multiple_of(WARP_SIZE) && least != NOTHING {
             self.queue.mark(self.raster, index, least);
         }
         // Before shared memory is used again.

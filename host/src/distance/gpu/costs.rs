@@ -26,6 +26,13 @@ pub enum CostBuffer<G: Gpu> {
     F64(G::Buffer<f64>),
 }
 
+/// The memory of costs, and of allocation and directions if they were asked for.
+pub type CostParts<G> = (
+    CostBuffer<G>,
+    Option<<G as Gpu>::Buffer<u32>>,
+    Option<<G as Gpu>::Buffer<u8>>,
+);
+
 impl<G: Gpu> DeviceCosts<G> {
     /// Width in cells.
     pub fn width(&self) -> u32 {
@@ -68,7 +75,7 @@ impl<G: Gpu> DeviceCosts<G> {
     }
 
     /// The memory of costs, allocation and directions.
-    pub fn into_parts(self) -> (CostBuffer<G>, Option<G::Buffer<u32>>, Option<G::Buffer<u8>>) {
+    pub fn into_parts(self) -> CostParts<G> {
         (self.costs, self.allocation, self.direction)
     }
 

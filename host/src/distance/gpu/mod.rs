@@ -9,7 +9,7 @@ mod ties;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub use costs::{CostBuffer, DeviceCosts};
+pub use costs::{CostBuffer, CostParts, DeviceCosts};
 pub(crate) use search::{DeviceReal, DeviceSearch};
 pub use surface::DeviceSurface;
 pub(crate) use surface::with_surface;
@@ -28,6 +28,9 @@ pub struct DeviceDistances<G: Gpu> {
     /// Working memory, kept from one raster to the next.
     kept: Arc<Mutex<Kept<G>>>,
 }
+
+/// A search that is done, with the costs, and what follows from them.
+type Solved<P, G> = (DeviceSearch<P, G>, <G as Gpu>::Buffer<P>, ties::Found<G>);
 
 /// The searches in each precision, between two calls.
 #[derive(Debug)]
@@ -143,7 +146,7 @@ impl<G: Gpu> DeviceDistances<G> {
         surface: &DeviceSurface<G, T>,
         sources: &Sources,
         options: &CostDistanceOptions,
-    ) -> Result<(DeviceSearch<P, G>, G::Buffer<P>, ties::Found<G>)> {
+    ) -> Result<Solved<P, G>> {
         let (width, height) = (surface.width() as usize, surface.height() as usize);
         let frame = Frame::new(width, height, options)?;
         sources.check()?;
