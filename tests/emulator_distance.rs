@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use trazar::distance::{CostDistanceOptions, CostSurface, Neighbours, Precision, StepCost};
+use trazar::distance::{CostDistanceOptions, CostSurface, Neighbours, Precision, Source, StepCost};
 use trazar::emulator::{Emulator, Schedule};
 use trazar::hooks::ResidentCosts;
 use trazar::{Engine, Samples};
@@ -74,29 +74,64 @@ fn costs_at_the_borders_of_tiles() {
     );
 }
 
-/// Allocation, directions and paths follow from the costs.
+/// Allocation and directions where many paths tie: plateaus of several tiles, with all neighbours
+/// and both precisions, and sources of several ids.
 #[test]
-fn ties_are_the_processors() {
-    let mut friction = Friction::draw("few", 40, 37, &mut Random::new(seed()));
-    friction.options = friction
-        .options
-        .allocation(true)
-        .direction(true)
-        .max_cost(None);
-    let expected = friction.solve(&Engine::cpu()).unwrap();
-    let found = friction
-        .solve(&Engine::on(emulator(seed(), Schedule::Mixed)))
-        .unwrap();
-    assert_eq!(
-        found.allocation(),
-        expected.allocation(),
-        "not the CPU's allocation"
-    );
-    assert_eq!(
-        found.direction(),
-        expected.direction(),
-        "not the CPU's directions"
-    );
+fn ties_of_all_kinds() {
+    let mut order = seed();
+    for kind in ["few", "zeros", "uniform", "swallowed", "barriers"] {
+        for neighbours in [Neighbours::Four, Neighbours::Eight, Neighbours::Sixteen] {
+            for precision in [Precision::F32, Precision::F64] {
+                order += 1;
+                let random = &mut Random::new(order);
+                let (width, height) = (20 + random.below(40), 20 + random.below(40));
+                let mut friction = Friction::draw(kind, width, height, random);
+                friction.options = CostDistanceOptions::default()
+                    .neighbours(neighbours)
+                    .precision(precision)
+                    .allocation(true)
+                    .direction(true);
+                let engine = Engine::on(emulator(order, Schedule::Mixed));
+                let difference = friction.difference(&engine);
+                assert_eq!(difference, None, "{kind}, seed {order}");
+            }
+        }
+    }
+    say("ties of all kinds", "all neighbours and precisions");
+}
+
+/// A plateau that winds through many tiles, so that layers and ids do.
+#[test]
+fn plateaus_along_passages() {
+    let mut order = seed();
+    for neighbours in [Neighbours::Four, Neighbours::Eight, Neighbours::Sixteen] {
+        for upright in [false, true] {
+            order += 1;
+            let mut friction = Friction::draw("uniform", 140, 24, &mut Random::new(order));
+            friction.values.fill(0.0);
+            friction.wall_off(4, upright);
+            // The largest id; or two sources of one cell, and one that is too late.
+            let (x, y) = (friction.width - 1, friction.height - 1);
+            friction.sources = match upright {
+                true => [Source::new(x, y, u32::MAX)].into_iter().collect(),
+                false => [
+                    Source::new(0, 0, 3),
+                    Source::new(0, 0, 5),
+                    Source::new(x, y, 1).start_cost(1.0),
+                ]
+                .into_iter()
+                .collect(),
+            };
+            friction.options = CostDistanceOptions::default()
+                .neighbours(neighbours)
+                .allocation(true)
+                .direction(true);
+            let gpu = emulator(order, Schedule::Mixed).with_resident_blocks(5);
+            let difference = friction.difference(&Engine::on(gpu));
+            assert_eq!(difference, None, "upright {upright}, seed {order}");
+        }
+    }
+    say("plateaus along passages", "all neighbours");
 }
 
 /// Algorithms are the processor's, and so are costs of the cells that steps enter.
@@ -152,7 +187,9 @@ fn costs_along_passages() {
                 friction.wall_off(4, upright);
                 friction.options = CostDistanceOptions::default()
                     .neighbours(neighbours)
-                    .precision(precision);
+                    .precision(precision)
+                    .allocation(upright)
+                    .direction(!upright);
                 let gpu = emulator(order, Schedule::Mixed).with_resident_blocks(5);
                 let difference = friction.difference(&Engine::on(gpu));
                 assert_eq!(difference, None, "{kind}, upright {upright}, seed {order}");

@@ -3,7 +3,7 @@
 
 use trazar::distance::{
     CostBuffer, CostDistanceOptions, CostSurface, Costs, Friction, Neighbours, Precision, Source,
-    Sources,
+    Sources, StepCost,
 };
 use trazar::emulator::{Emulator, Schedule};
 use trazar::{DeviceDistances, DeviceSurface, Engine, Error, Result, Samples};
@@ -140,7 +140,16 @@ fn resident_memory() {
     assert_eq!(on.release_working_memory(), kept);
     assert_eq!(on.working_memory(), 0);
 
-    let error = on.cost_distance(&surface, &sources, &options.allocation(true));
+    // Allocation and directions stay there, too, and their memory is kept.
+    let options = options.allocation(true).direction(true);
+    let found = on.cost_distance(&surface, &sources, &options).unwrap();
+    assert!(on.working_memory() > kept);
+    let (_, ids, codes) = found.into_parts();
+    assert_eq!(ids.unwrap().to_vec().unwrap(), [1, 1, 1, 1]);
+    assert_eq!(codes.unwrap().to_vec().unwrap(), [0, 5, 7, 6]);
+
+    let entered = options.step_cost(StepCost::Entered);
+    let error = on.cost_distance(&surface, &sources, &entered);
     assert!(matches!(error, Err(Error::Unavailable(_))), "{error:?}");
     for (width, height, pitch) in [(2, 3, 3), (6, 1, 6)] {
         let friction = on.gpu().upload(&[1u8; 5]).unwrap();

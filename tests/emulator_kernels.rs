@@ -226,7 +226,9 @@ fn every_kernel_of_the_ptx_is_emulated() {
         for precision in [Precision::F32, Precision::F64] {
             let options = CostDistanceOptions::default()
                 .neighbours(neighbours)
-                .precision(precision);
+                .precision(precision)
+                .allocation(true)
+                .direction(true);
             macro_rules! of_types {
                 ($($type:ty)*) => {$(
                     let cells = [1 as $type; 6];

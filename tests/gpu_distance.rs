@@ -55,9 +55,35 @@ fn costs_along_passages() {
                 friction.wall_off(apart, upright);
                 friction.options = CostDistanceOptions::default()
                     .neighbours(neighbours)
-                    .precision(precision);
+                    .precision(precision)
+                    .allocation(true)
+                    .direction(true);
                 assert_eq!(friction.difference(&gpu), None, "{kind} of seed {seed}");
             }
+        }
+    }
+}
+
+/// Plateaus of many tiles: a field of zeros, and a passage of zeros.
+#[test]
+fn large_plateaus() {
+    let test = "large_plateaus";
+    let Some(gpu) = optional::on_gpu(test, Engine::cuda()) else {
+        return;
+    };
+    for passage in [false, true] {
+        for neighbours in [Neighbours::Four, Neighbours::Eight, Neighbours::Sixteen] {
+            let seed = seed_or(1);
+            let mut friction = Friction::draw("zeros", 700, 600, &mut Random::new(seed));
+            if passage {
+                friction.values.fill(0.0);
+                friction.wall_off(4, false);
+            }
+            friction.options = CostDistanceOptions::default()
+                .neighbours(neighbours)
+                .allocation(true)
+                .direction(true);
+            assert_eq!(friction.difference(&gpu), None, "zeros of seed {seed}");
         }
     }
 }
@@ -81,7 +107,9 @@ fn many_random_costs() {
             for precision in [Precision::F32, Precision::F64] {
                 friction.options = CostDistanceOptions::default()
                     .neighbours(neighbours)
-                    .precision(precision);
+                    .precision(precision)
+                    .allocation(true)
+                    .direction(true);
                 assert_eq!(friction.difference(&gpu), None, "{kind} of seed {seed}");
             }
         }

@@ -90,6 +90,11 @@ pub enum Job {
         /// The number of pins of all nets.
         pins: u64,
     },
+    /// [`Engine::distances`](crate::Engine::distances).
+    Distances {
+        /// The number of the grid's cells, on all layers.
+        cells: u64,
+    },
 }
 
 impl Job {
@@ -185,7 +190,7 @@ impl Job {
         (saved > 0.0 && self.fits_kernels()).then_some(saved)
     }
 
-    /// Time on the processor, by the algorithm that its engine chooses. Routing uses one core.
+    /// Time on the processor, by the algorithm that its engine chooses. Nets use one core.
     fn cpu_nanoseconds(self, cores: usize) -> f64 {
         match self {
             // 16384² blobs: 390 ms on one core, 47 to 52 on 16; noise of 10 % 97, of 50 % 155.
@@ -217,6 +222,10 @@ impl Job {
             }
             // 65 to 120 per cell for 16 pins or more; 10,000 pins on 256² cells take 2 µs each.
             Self::Route { searched, pins, .. } => 80.0 * searched as f64 + 1500.0 * pins as f64,
+            // 1024²: 65 ms on one core, 18 on 16.
+            Self::Distances { cells } => {
+                60.0 * cells as f64 / (cores.clamp(1, 16) as f64).powf(0.5)
+            }
         }
     }
 
@@ -272,6 +281,8 @@ impl Job {
                 let at_once = nets.clamp(1, 16) as f64;
                 LAUNCHES + copies + pin * pins as f64 / at_once
             }
+            // 1024²: 3 ms, 4096²: 42, nearly all of it copies.
+            Self::Distances { cells } => LAUNCHES + 2.5 * cells as f64,
         }
     }
 
@@ -285,7 +296,7 @@ impl Job {
             Self::LabelValues { pixels, .. } => pixels <= 1 << 31,
             // Each side is one of two pixels, and has a point or two.
             Self::TraceValues { pixels, sides, .. } => pixels < 1 << 31 && sides < 1 << 29,
-            Self::Route { .. } => true,
+            Self::Route { .. } | Self::Distances { .. } => true,
         }
     }
 }
@@ -401,6 +412,8 @@ mod tests {
             (trace(4096, 8_400_000), 1, 453.0, 33.1),
             (trace(4096, 8_400_000), 16, 102.0, 33.1),
             (trace(2550, 301_320), 1, 10.3, 0.58),
+            (Job::Distances { cells: 1 << 20 }, 1, 64.5, 3.0),
+            (Job::Distances { cells: 1 << 20 }, 16, 17.6, 3.0),
         ];
         for (job, cores, cpu, gpu) in routes.into_iter().chain(others) {
             // So many runs that opening the GPU does not matter; and one run.

@@ -7,7 +7,8 @@
 //! rim sends the cost to the tile that the cell belongs to, which receives it when it next runs.
 //! The horizon is the least cost to relax plus a span, which follows the work that a phase turns
 //! out to have: enough for all threads, but no more than that, because a tile that runs far ahead
-//! of its neighbours works with costs that are not final.
+//! of its neighbours works with costs that are not final. Nor does it grow while tiles wait for
+//! each other's costs within the horizon.
 //!
 //! No thread writes what another one reads, and the order of work does not change the costs
 //! ([the module of distances](crate::distance) says why).
@@ -551,7 +552,11 @@ impl<C: Cost> Phases<C> {
                 }
             }
         }
-        if relaxed < AIM * threads {
+        // In a passage, a phase has little work however far it may go, because tile waits for tile.
+        // Those that wait have costs up to the horizon already: a wider span would not help them.
+        let least = self.active.iter().map(|&tile| self.least[tile as usize]);
+        let waiting = least.filter(|&least| least <= horizon).count();
+        if relaxed < AIM * threads && 2 * waiting < self.now.len().max(2) {
             self.span = (self.span * 2.0).min(f64::MAX / 4.0);
         } else if relaxed > 2 * AIM * threads {
             self.span = (self.span / 2.0).max(self.least_span);

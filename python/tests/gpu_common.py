@@ -206,7 +206,7 @@ def check_run_lengths(to_gpu) -> None:
 
 
 def check_costs(to_gpu, to_host, types: list[str]) -> None:
-    """Costs of friction on the GPU: those of the processor, which stay there."""
+    """Costs, allocation and directions of friction on the GPU: the processor's, which stay there."""
     rng = np.random.default_rng(5)
     for height, width in ((1, 1), (3, 40), (70, 65), (300, 301)):
         for dtype in types:
@@ -214,18 +214,21 @@ def check_costs(to_gpu, to_host, types: list[str]) -> None:
             sources = [(0, 0), (height - 1, width // 2)]
             for options in (
                 {},
-                {"precision": "f64", "neighbours": 16, "sampling": (2.0, 0.5)},
+                {"precision": "f64", "neighbours": 16, "sampling": (2.0, 0.5), "allocation": True},
                 {"neighbours": 4, "no_data": 3, "max_cost": 20, "start_costs": [1.5, 0]},
+                {"allocation": True, "direction": True},
             ):
                 if "no_data" in options:
                     friction[0, 0] = friction[-1, width // 2] = 2
-                expected = trazar.cost_distance(friction, sources, device="cpu", **options).cost
+                expected = trazar.cost_distance(friction, sources, device="cpu", **options)
                 for given in (to_gpu(friction), to_gpu(friction.T.copy()).T):
-                    found = trazar.cost_distance(given, sources, **options).cost
-                    taken = to_host(found)
-                    assert taken.dtype == expected.dtype == found.dtype
-                    assert np.array_equal(taken, expected, equal_nan=True), (dtype, options)
-                    assert np.array_equal(found.get(), expected, equal_nan=True)
+                    found = trazar.cost_distance(given, sources, **options)
+                    for name in ("cost", "allocation", "direction"):
+                        check_array(getattr(found, name), getattr(expected, name), to_host)
+                if "direction" in options:
+                    end = (height // 2, width // 2)
+                    path = trazar.cost_distance(to_gpu(friction), sources, **options).path_to(end)
+                    assert np.array_equal(path.cells, expected.path_to(end).cells)
     raster = np.zeros((5, 6), np.int32)
     raster[2, 3] = 7
     friction = np.ones((5, 6), np.float32)
@@ -234,9 +237,17 @@ def check_costs(to_gpu, to_host, types: list[str]) -> None:
     assert np.array_equal(to_host(found), expected)
     friction[1, 2] = -1
     assert_refused("row 1, column 2", trazar.cost_distance, to_gpu(friction), raster)
-    assert_refused(
-        "are found on the processor", trazar.cost_distance, to_gpu(raster), raster, direction=True
-    )
+
+
+def check_array(found, expected, to_host) -> None:
+    """An array on the GPU and the processor's, or neither."""
+    if expected is None:
+        assert found is None
+        return
+    taken = to_host(found)
+    assert taken.dtype == expected.dtype == found.dtype
+    assert np.array_equal(taken, expected, equal_nan=True)
+    assert np.array_equal(found.get(), expected, equal_nan=True)
 
 
 def assert_refused(text: str, job, *arguments, **options) -> None:

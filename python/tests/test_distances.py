@@ -289,13 +289,16 @@ def test_bad_input_has_one_line(friction, sources, options, line):
 def test_kernels_find_the_same(rng):
     friction = rng.random((40, 50))
     friction[rng.random(friction.shape) < 0.2] = np.nan
-    friction[3, 4] = 1
+    friction[3, 4:6] = 1
     for neighbours in (4, 8, 16):
         for precision in ("f32", "f64"):
             options = {"neighbours": neighbours, "precision": precision}
-            expected = trazar.cost_distance(friction, [(3, 4)], **options)
-            found = trazar.cost_distance(friction, [(3, 4)], device="emulator", **options)
+            options.update(allocation=True, direction=True)
+            expected = trazar.cost_distance(friction, [(3, 4), (3, 5)], **options)
+            found = trazar.cost_distance(friction, [(3, 4), (3, 5)], device="emulator", **options)
             assert np.array_equal(found.cost, expected.cost, equal_nan=True)
+            assert np.array_equal(found.allocation, expected.allocation)
+            assert np.array_equal(found.direction, expected.direction)
 
 
 def random_chunks(rng, side):

@@ -27,8 +27,8 @@ class CostDistance:
     """Costs of travel: what :func:`cost_distance` returns.
 
     Arrays are NumPy's, or ``xarray.DataArray`` with the coordinates of the friction if that is one.
-    If the friction is on a GPU, so is ``cost``: an array that CuPy, PyTorch and others take without
-    a copy, as ``cupy.asarray(cost)`` and ``torch.from_dlpack(cost)``. ``cost.get()`` is NumPy's.
+    If the friction is on a GPU, so are they: arrays that CuPy, PyTorch and others take without a
+    copy, as ``cupy.asarray(cost)`` and ``torch.from_dlpack(cost)``. ``cost.get()`` is NumPy's.
 
     Attributes
     ----------
@@ -75,10 +75,10 @@ class CostDistance:
 
         if self.direction is None:
             raise InputError("paths follow the directions: compute them with direction=True")
-        codes = np.ascontiguousarray(self.direction, np.uint8)
+        codes = np.ascontiguousarray(_on_host(self.direction), np.uint8)
         [[row, column]] = _cells("cell", np.asarray(cell)[np.newaxis], codes.shape)
         cells = _trazar.follow(codes, row, column)
-        return Path(cells, float(np.asarray(self.cost)[row, column]))
+        return Path(cells, float(_on_host(self.cost)[row, column]))
 
     def __repr__(self) -> str:
         height, width = self.cost.shape
@@ -182,8 +182,7 @@ def cost_distance(
     max_cost : float, optional
         Cells that cost more are not searched.
     allocation, direction : bool
-        Whether to find the source that each cell is reached from, and the way back to it. Not for
-        friction on a GPU.
+        Whether to find the source that each cell is reached from, and the way back to it.
     precision : {"f32", "f64"}
         The numbers in which costs are computed.
     start_costs : array of n costs or of shape (H, W), optional
@@ -218,11 +217,6 @@ def cost_distance(
     on_gpu = is_on_gpu(_data(friction))
     if on_gpu:
         check_device(device)
-        if allocation or direction:
-            raise InputError(
-                "friction on a GPU: allocation and directions are found on the processor; copy "
-                "the friction to the host first"
-            )
     values = _device_friction(_data(friction)) if on_gpu else _friction(friction)
     height, width = values.shape
     shape = int(height), int(width)
@@ -232,23 +226,31 @@ def cost_distance(
     missing = None if no_data is None else _number("no_data", no_data)
     sides = _sampling(sampling, friction)
     if on_gpu:
-        cost = _trazar.device_cost_distance(
-            values, *starts, sides, str(neighbours), limit, missing, precision
+        parts = _trazar.device_cost_distance(
+            values,
+            *starts,
+            sides,
+            str(neighbours),
+            limit,
+            missing,
+            precision,
+            bool(allocation),
+            bool(direction),
         )
-        return CostDistance(_like(friction, cost))
-    parts = _trazar.cost_distance(
-        values,
-        *starts,
-        sides,
-        str(neighbours),
-        "mean",
-        limit,
-        missing,
-        precision,
-        bool(allocation),
-        bool(direction),
-        device,
-    )
+    else:
+        parts = _trazar.cost_distance(
+            values,
+            *starts,
+            sides,
+            str(neighbours),
+            "mean",
+            limit,
+            missing,
+            precision,
+            bool(allocation),
+            bool(direction),
+            device,
+        )
     return CostDistance(*(_like(friction, part) for part in parts))
 
 
@@ -629,6 +631,14 @@ def _number(name: str, value: Any) -> float:
 
 def _is_xarray(array: Any) -> bool:
     return all(hasattr(array, name) for name in ("dims", "coords", "sizes", "copy"))
+
+
+def _on_host(values: Any) -> NDArray[Any]:
+    """The values as an array of NumPy."""
+    import numpy as np
+
+    values = _data(values)
+    return values.get() if is_on_gpu(values) else np.asarray(values)
 
 
 def _like(given: Any, values: Any) -> Any:

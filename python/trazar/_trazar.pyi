@@ -256,7 +256,9 @@ def device_cost_distance(
     max_cost: float | None,
     no_data: float | None,
     precision: str,
-) -> DeviceArray: ...
+    allocation: bool,
+    direction: bool,
+) -> tuple[DeviceArray, DeviceArray | None, DeviceArray | None]: ...
 def cost_distance(
     friction: NDArray[Any],
     cells: NDArray[np.uint32],

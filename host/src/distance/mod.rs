@@ -66,11 +66,12 @@ mod steps;
 mod surface;
 
 pub use corridor::{Corridor, corridor};
-pub use gpu::{CostBuffer, DeviceCosts, DeviceDistances, DeviceSurface};
+pub use gpu::{CostBuffer, CostParts, DeviceCosts, DeviceDistances, DeviceSurface};
 pub use options::{
     CellSize, CostDistanceOptions, DistanceAlgorithm, Neighbours, Precision, StepCost,
 };
 pub use path::{Path, follow_directions};
+pub(crate) use result::Parts;
 pub use result::{CostDistance, Costs};
 pub use sources::{Source, Sources};
 pub use steps::{Direction, NO_DIRECTION};

@@ -36,9 +36,6 @@ pub(crate) trait Real:
 
     fn wrap(costs: Vec<Self>) -> Costs;
 
-    /// The costs of this precision; none if they are of another.
-    fn of(costs: &Costs) -> &[Self];
-
     /// The whole part, up to `u32::MAX`.
     fn to_bucket(self) -> u32;
 
@@ -80,10 +77,6 @@ impl Real for f32 {
         Costs::F32(costs)
     }
 
-    fn of(costs: &Costs) -> &[Self] {
-        costs.as_f32().unwrap_or_default()
-    }
-
     fn at_most(value: f64) -> Self {
         let near = value as Self;
         if f64::from(near) > value {
@@ -122,10 +115,6 @@ impl Real for f64 {
 
     fn wrap(costs: Vec<Self>) -> Costs {
         Costs::F64(costs)
-    }
-
-    fn of(costs: &Costs) -> &[Self] {
-        costs.as_f64().unwrap_or_default()
     }
 
     fn at_most(value: f64) -> Self {

@@ -50,6 +50,9 @@ impl Costs {
     }
 }
 
+/// Costs, and allocation and directions if they were asked for.
+pub(crate) type Parts = (Costs, Option<Vec<u32>>, Option<Vec<u8>>);
+
 /// The result of [`Engine::cost_distance`](crate::Engine::cost_distance).
 #[derive(Clone, Debug)]
 pub struct CostDistance {
@@ -89,18 +92,19 @@ impl CostDistance {
         let allocation = allocation.map(|ids| frame.without_margin(&ids, |id| id));
         let direction = direction.map(|codes| frame.without_margin(&codes, |code| code));
         let (width, height) = (frame.width as u32, frame.height as u32);
-        Ok(Self {
-            allocation: allocation.transpose()?,
-            direction: direction.transpose()?,
-            ..Self::of_costs(width, height, P::wrap(narrow), options)
-        })
+        let parts = (
+            P::wrap(narrow),
+            allocation.transpose()?,
+            direction.transpose()?,
+        );
+        Ok(Self::of_parts(width, height, parts, options))
     }
 
-    /// Costs alone, which have been checked.
-    pub(crate) fn of_costs(
+    /// From costs that have been checked, and what follows from them.
+    pub(crate) fn of_parts(
         width: u32,
         height: u32,
-        costs: Costs,
+        (costs, allocation, direction): Parts,
         options: &CostDistanceOptions,
     ) -> Self {
         Self {
@@ -109,8 +113,8 @@ impl CostDistance {
             neighbours: options.neighbours,
             cell_size: options.cell_size,
             costs,
-            allocation: None,
-            direction: None,
+            allocation,
+            direction,
         }
     }
 

@@ -116,21 +116,6 @@ impl<P: Real> Frame<P> {
         })
     }
 
-    /// Costs without a margin, NaN where nothing reaches, as a search leaves them.
-    pub(crate) fn with_margin(&self, costs: &[P]) -> Result<Vec<P>> {
-        let len = self.places() as usize + TAIL;
-        let mut wide = par_filled_vec(P::INFINITY, len, "the costs")?;
-        for (y, row) in costs.chunks_exact(self.width).enumerate() {
-            let start = self.place(0, y);
-            for (to, &cost) in wide[start..].iter_mut().zip(row) {
-                if cost >= P::ZERO {
-                    *to = cost;
-                }
-            }
-        }
-        Ok(wide)
-    }
-
     /// Sizes of cells that f32 rounds to 0 or to infinity are refused.
     pub(crate) fn check_steps(&self, options: &CostDistanceOptions) -> Result<()> {
         let fits = |step: &Step<P>| step.share > P::ZERO && step.share.is_finite();

@@ -15,8 +15,7 @@ impl Engine {
     /// options say, the source that it is least from and the way back.
     /// [The module `distance`](crate::distance) says what is computed, to the last bit.
     ///
-    /// On a device, kernels compute the costs, with the same bits. Allocation and directions are
-    /// then found on the processor.
+    /// On a device, kernels compute all of it, with the same bits.
     ///
     /// # Errors
     /// - [`Error::InvalidOption`](crate::Error::InvalidOption) for options and sources that are not
@@ -88,17 +87,9 @@ impl Engine {
             }
             Some(device) => {
                 self.progress().report(0, 1)?;
-                let alone = options.allocation(false).direction(false);
-                let costs = device.cost_distance(T::any(surface), sources, &alone)?;
-                if options.allocation || options.direction {
-                    // They follow from the costs, with the margin of a search.
-                    let search = Search::<P>::new(surface, sources, options)?;
-                    let costs = search.frame.with_margin(P::of(&costs))?;
-                    CostDistance::new(search, costs, options)?
-                } else {
-                    let (width, height) = (surface.width() as u32, surface.height() as u32);
-                    CostDistance::of_costs(width, height, costs, options)
-                }
+                let parts = device.cost_distance(T::any(surface), sources, options)?;
+                let (width, height) = (surface.width() as u32, surface.height() as u32);
+                CostDistance::of_parts(width, height, parts, options)
             }
         };
         self.progress().report(1, 1)?;

@@ -3,10 +3,10 @@
 
 use crate::backend::Backend;
 use crate::distance::gpu::{AnySurface, DeviceDistances, DeviceSurface, with_surface};
-use crate::distance::{CostDistanceOptions, Costs, Sources};
+use crate::distance::{CostDistanceOptions, Parts, Sources};
 use crate::error::Result;
 use crate::geometry::Cell;
-use crate::gpu::Gpu;
+use crate::gpu::{Gpu, GpuBuffer};
 use crate::image::BinaryImage;
 use crate::image::gpu::AnyValues;
 use crate::label::parts::{BandNumbers, LabelPart, Workers, workers_on};
@@ -95,13 +95,13 @@ pub(super) trait DeviceJobs: Send + Sync {
 
     fn distances(&self, grid: &RoutingGrid, sources: &[Cell]) -> Result<Distances>;
 
-    /// The costs of a cost surface.
+    /// The costs of a cost surface, and what the options ask for besides.
     fn cost_distance(
         &self,
         surface: AnySurface<'_, '_>,
         sources: &Sources,
         options: &CostDistanceOptions,
-    ) -> Result<Costs>;
+    ) -> Result<Parts>;
 }
 
 /// One or more GPUs: all of them label, and trace images in bands; the first one runs all other
@@ -261,14 +261,16 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
         surface: AnySurface<'_, '_>,
         sources: &Sources,
         options: &CostDistanceOptions,
-    ) -> Result<Costs> {
+    ) -> Result<Parts> {
         self.run(|| {
             with_surface!(surface, surface => {
                 let surface = DeviceSurface::upload(&self.all[0], surface)?;
                 let costs = self.costs.cost_distance(&surface, sources, options)?;
                 // Its memory is free before the host's is taken.
                 drop(surface);
-                costs.to_host()
+                let allocation = costs.allocation().map(GpuBuffer::to_vec).transpose()?;
+                let direction = costs.direction().map(GpuBuffer::to_vec).transpose()?;
+                Ok((costs.to_host()?, allocation, direction))
             })
         })
     }

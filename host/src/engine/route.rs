@@ -137,12 +137,8 @@ impl Engine {
         sources: &[Cell],
         options: &DistanceOptions,
     ) -> Result<Distances> {
-        let job = || Job::Route {
+        let job = || Job::Distances {
             cells: grid.cell_count().into(),
-            layers: grid.layers(),
-            nets: 1,
-            searched: grid.cell_count().into(),
-            pins: 1,
         };
         let backends = options.algorithm.map(DistanceAlgorithm::backends);
         if let Some(engine) = self.chosen(job, backends) {

@@ -96,13 +96,9 @@ impl CostRaster {
 pub(super) struct Tile<P: Cost> {
     pub(super) friction: SharedView<P>,
     pub(super) costs: SharedView<P::Bits>,
-    /// The word that [`NEXT`](super::queue::NEXT) names, and those from [`GIVEN`] on.
+    /// What the block keeps of the queue.
     pub(super) words: SharedView<u32>,
 }
-
-/// The first of nine words of [`Tile::words`], one for each tile of the 3 × 3 around the tile: the
-/// least priority of the costs that it gives to that tile.
-pub(super) const GIVEN: u32 = 1;
 
 impl<P: Cost> Tile<P> {
     /// The index of a cell in shared memory.

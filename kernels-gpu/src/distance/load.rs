@@ -7,7 +7,7 @@ use super::patch::{each, each6};
 use super::{Cost, CostSearch};
 
 /// The most cells that a thread loads.
-const CELLS: usize = 6;
+pub(super) const CELLS: usize = 6;
 
 /// What a thread loads of a tile with its halo: every [`BLOCK`]th cell. They are loads from memory
 /// until they are used, all under way at the same time.
@@ -18,7 +18,7 @@ pub(super) struct Cells<P> {
 
 /// Column and row of cell `k` of the thread, in the tile with its halo; `None` past the last one.
 #[inline(always)]
-fn cell<const REACH: u32>(k: usize) -> Option<(u32, u32)> {
+pub(super) fn cell<const REACH: u32>(k: usize) -> Option<(u32, u32)> {
     let side = TILE + 2 * REACH;
     let i = thread::thread_idx_x() + k as u32 * BLOCK;
     (k as u32 * BLOCK < side * side && i < side * side).then_some((i % side, i / side))

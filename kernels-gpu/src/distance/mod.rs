@@ -1,4 +1,5 @@
-//! Costs of travel on a raster of friction: the least cost from the sources to every cell.
+//! Costs of travel on a raster of friction: the least cost from the sources to every cell, the
+//! source that it is least from, and the way back.
 //!
 //! The raster is cut into tiles of [`TILE`] × [`TILE`] cells. A block loads a tile and a halo of
 //! cells around it into shared memory, lowers the tile's costs until none changes, stores those
@@ -11,6 +12,8 @@
 //! |---|---|
 //! | [`relax_costs_f32`](fn@relax_costs_f32), [`relax_costs_f64`](fn@relax_costs_f64) | costs for 4 or 8 neighbours |
 //! | [`relax_knights_f32`](fn@relax_knights_f32), [`relax_knights_f64`](fn@relax_knights_f64) | costs for 16 neighbours |
+//! | those of [`ties`] | allocation and directions from the costs |
+//! | those of [`spread`] | the least value along tight steps |
 //!
 //! | | |
 //! |---|---|
@@ -32,6 +35,8 @@
 //! | `load.rs` | loading a tile with its halo |
 //! | `carry.rs` | costs straight through a tile |
 //! | `patch.rs` | the four cells of a thread |
+//! | `ties.rs` | tight steps; allocation and directions before and after the tiles |
+//! | `spread.rs` | ids, and layers of plateaus, along tight steps in tiles |
 //! | `raster.rs` | friction into the raster with its margin, and costs out of it |
 
 mod carry;
@@ -41,6 +46,8 @@ mod load;
 mod patch;
 mod queue;
 mod raster;
+pub mod spread;
+pub mod ties;
 mod tiles;
 
 use cuda_std::grid::GridBarrier;
@@ -58,6 +65,7 @@ pub use raster::{
 };
 
 use layout::{PLACES, Tile};
+use queue::WORDS;
 use tiles::work;
 
 /// The number of [`CostSearch::shares`].
@@ -113,7 +121,7 @@ macro_rules! cost_kernels {
             let tile = Tile {
                 friction: shared_array![$cost; PLACES],
                 costs: shared_array![<$cost as Cost>::Bits; PLACES],
-                words: shared_array![u32; 16],
+                words: shared_array![u32; WORDS],
             };
             work::<$cost, $reach>(&search, &tile);
         }

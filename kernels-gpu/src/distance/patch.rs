@@ -102,7 +102,7 @@ const fn is_own(at: usize) -> bool {
 
 /// Column and row in the tile, with its halo, of the first cell of this thread's window.
 #[inline(always)]
-fn first_cell<const REACH: u32>() -> (u32, u32) {
+pub(super) fn first_cell<const REACH: u32>() -> (u32, u32) {
     let t = thread::thread_idx_x();
     (REACH - 1 + t % PATCHES * 2, REACH - 1 + t / PATCHES * 2)
 }
@@ -240,31 +240,41 @@ impl<P: Cost> Patch<P> {
         });
     }
 
-    /// Shows the others the costs of the patch that are no longer `before`, and returns whether
-    /// there are any.
+    /// Which costs of the patch are no longer `before`, a bit each.
     #[inline(always)]
-    pub(super) fn show(&self, tile: &Tile<P>, before: &[P; 4]) -> bool {
-        let mut changed = false;
+    pub(super) fn lowered(&self, before: &[P; 4]) -> u32 {
+        let mut lowered = 0;
+        each!(
+            I,
+            lowered |= u32::from(self.window[own(I)] != before[I]) << I
+        );
+        lowered
+    }
+
+    /// Shows the others the costs of the patch that are no longer `before`, and returns which ones
+    /// these are, a bit each.
+    #[inline(always)]
+    pub(super) fn show(&self, tile: &Tile<P>, before: &[P; 4]) -> u32 {
+        let lowered = self.lowered(before);
         each!(I, {
             let cost = self.window[own(I)];
-            if cost != before[I] {
-                changed = true;
+            if lowered >> I & 1 != 0 {
                 let (x, y) = ((own(I) % 4) as u32, (own(I) / 4) as u32);
                 let at = Tile::<P>::at(self.x + x, self.y + y);
                 // Others may be reading it: the cost from before serves them as well.
                 tile.costs.atomic_exch(at, cost.to_bits());
             }
         });
-        changed
+        lowered
     }
 
-    /// Calls `store` with column and row in the tile, with its halo, of each cell of the patch
-    /// whose cost is no longer `before`, and the cost.
+    /// Calls `store` with column and row in the tile, with its halo, of each cell of the patch with
+    /// a bit in `lowered`, and its cost.
     #[inline(always)]
-    pub(super) fn each_lowered(&self, before: &[P; 4], mut store: impl FnMut(u32, u32, P)) {
+    pub(super) fn each_lowered(&self, lowered: u32, mut store: impl FnMut(u32, u32, P)) {
         each!(I, {
             let cost = self.window[own(I)];
-            if cost != before[I] {
+            if lowered >> I & 1 != 0 {
                 let (x, y) = ((own(I) % 4) as u32, (own(I) / 4) as u32);
                 store(self.x + x, self.y + y, cost);
             }

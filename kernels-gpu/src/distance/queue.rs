@@ -12,13 +12,40 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::layout::{BLOCK, Tile};
-use super::{Cost, CostSearch};
+use super::layout::{BLOCK, CostRaster, TILE};
 
 /// A tile's word if it is not marked.
 pub(super) const NOTHING: u32 = u32::MAX;
-/// The index in [`Tile::words`] of the tile that a block takes.
-pub(super) const NEXT: u32 = 0;
+/// The number of words in shared memory that a block keeps of the queue.
+pub(super) const WORDS: usize = 16;
+/// The index among them of the tile that a block takes.
+const NEXT: u32 = 0;
+/// The first of nine words, one for each tile of the 3 × 3 around the block's tile: the least
+/// priority of what it gives to that tile.
+const GIVEN: u32 = 1;
+/// The index of the word that says how a run goes on.
+pub(super) const RUN: u32 = 10;
+/// The index of the way that the block has come, as [`code_of`] it.
+pub(super) const WAY: u32 = 11;
+/// The indices of the row and the column of the block's tile.
+pub(super) const PLACE: u32 = 12;
+
+/// The index of the word that says whether costs were carried through the tile, and that was all.
+pub(super) const PASSAGE: u32 = 15;
+/// The index of the first of the block's words in [`TileQueue::pending`].
+const FIRST: u32 = 14;
+
+/// The index among the 3 × 3 tiles around a tile of the one so many rows and columns on.
+#[inline(always)]
+pub(super) const fn code_of((rows, columns): (i32, i32)) -> u32 {
+    ((rows + 1) * 3 + columns + 1) as u32
+}
+
+/// The rows and columns to a tile with this index.
+#[inline(always)]
+pub(super) const fn way_of(code: u32) -> (i32, i32) {
+    ((code / 3) as i32 - 1, (code % 3) as i32 - 1)
+}
 /// The index in [`TileQueue::counters`] of the number of holds.
 const HOLDS: u32 = 0;
 /// Of so many vain searches for a marked tile, one looks whether there are holds.
@@ -47,30 +74,30 @@ pub struct TileQueue<'a> {
     pub counters: ViewMut<'a, u32>,
 }
 
-impl<P: Cost> CostSearch<'_, P> {
+impl TileQueue<'_> {
     /// The number of tiles' words that belong to each block.
     #[inline(always)]
-    fn words_per_block(&self) -> u32 {
-        self.raster.tiles().div_ceil(thread::grid_dim_x().max(1))
+    fn words_per_block(raster: CostRaster) -> u32 {
+        raster.tiles().div_ceil(thread::grid_dim_x().max(1))
     }
 
     /// The index of a tile's word.
     #[inline(always)]
-    fn word_of(&self, tile: u32) -> u32 {
+    fn word_of(raster: CostRaster, tile: u32) -> u32 {
         let blocks = thread::grid_dim_x().max(1);
-        tile % blocks * self.words_per_block() + tile / blocks
+        tile % blocks * Self::words_per_block(raster) + tile / blocks
     }
 
     /// Marks a tile, which gets costs of this priority. What the block wrote before its last
     /// barrier is visible to the block that takes the tile. Called by one thread.
     #[inline(always)]
-    pub(super) fn mark(&self, tile: u32, priority: u32) {
+    pub(super) fn mark(&self, raster: CostRaster, tile: u32, priority: u32) {
         // Before the tile can be taken and relaxed, and its hold given back.
-        self.queue.counters.atomic_add(HOLDS, 1);
+        self.counters.atomic_add(HOLDS, 1);
         // planted: distance-mark-fence
         thread::device_fence();
-        let word = self.word_of(tile);
-        if self.queue.pending.atomic_min(word, priority) != NOTHING {
+        let word = Self::word_of(raster, tile);
+        if self.pending.atomic_min(word, priority) != NOTHING {
             self.release();
         }
     }
@@ -78,57 +105,59 @@ impl<P: Cost> CostSearch<'_, P> {
     /// Gives back a hold. Called by one thread.
     #[inline(always)]
     pub(super) fn release(&self) {
-        self.queue.counters.atomic_add(HOLDS, u32::MAX);
+        self.counters.atomic_add(HOLDS, u32::MAX);
     }
 
     /// Waits until one of the block's tiles is marked, and takes it with its hold, or returns
-    /// [`NOTHING`] if all costs are final. Called by the whole block.
+    /// [`NOTHING`] if all costs are final. Called by the whole block, with its [`WORDS`].
     #[inline(always)]
-    pub(super) fn next(&self, shared: &Tile<P>) -> u32 {
+    pub(super) fn next(&self, raster: CostRaster, words: SharedView<u32>) -> u32 {
         let t = thread::thread_idx_x();
         if t < WARP_SIZE {
-            let first = thread::block_idx_x() * self.words_per_block();
+            let first = thread::block_idx_x() * Self::words_per_block(raster);
             let mut idle = 0u32;
-            let mut found = self.nearest(first);
+            let mut found = self.nearest(raster, first);
             while found == NOTHING {
                 idle = idle.wrapping_add(1);
                 if idle.is_multiple_of(PATIENCE) {
-                    let none = t == 0 && self.queue.counters.ld_relaxed(HOLDS, Device) == 0;
+                    let none = t == 0 && self.counters.ld_relaxed(HOLDS, Device) == 0;
                     if warp::warp_vote_any(FULL_MASK, none) {
                         break;
                     }
                 }
-                found = self.nearest(first);
+                found = self.nearest(raster, first);
             }
             if t == 0 {
                 let mut tile = NOTHING;
                 if found != NOTHING {
-                    self.queue.pending.atomic_exch(first + found, NOTHING);
+                    self.pending.atomic_exch(first + found, NOTHING);
                     thread::device_fence();
                     tile = found * thread::grid_dim_x() + thread::block_idx_x();
                 }
-                shared.words.st(NEXT, tile);
+                words.st(NEXT, tile);
+                words.st(FIRST, first);
             }
         }
         thread::sync_threads();
-        shared.words.ld(NEXT)
+        words.ld(NEXT)
     }
 
     /// A number other than [`NOTHING`] if this thread sees that one of the block's tiles is marked.
     /// All threads of the block see all of its tiles. Returns before the number is read from
     /// memory, which is so when it is used.
     #[inline(always)]
-    pub(super) fn least_mark(&self) -> u32 {
-        let words = self.words_per_block();
-        let first = thread::block_idx_x() * words;
+    pub(super) fn least_mark(&self, raster: CostRaster, shared: SharedView<u32>) -> u32 {
+        let words = Self::words_per_block(raster);
+        // From shared memory, so that no address that follows from it takes registers meanwhile.
+        let first = shared.ld_relaxed(FIRST, Block);
         let t = thread::thread_idx_x();
         let mut least = NOTHING;
         if t < words {
-            least = self.queue.pending.ld_relaxed(first + t, Device);
+            least = self.pending.ld_relaxed(first + t, Device);
         }
         let mut i = t + BLOCK;
         while i < words {
-            least = least.min(self.queue.pending.ld_relaxed(first + i, Device));
+            least = least.min(self.pending.ld_relaxed(first + i, Device));
             i += BLOCK;
         }
         least
@@ -137,13 +166,13 @@ impl<P: Cost> CostSearch<'_, P> {
     /// Which of the block's words, which begin at `first`, has the least priority; [`NOTHING`] if
     /// no tile is marked. Called by a whole warp.
     #[inline(always)]
-    fn nearest(&self, first: u32) -> u32 {
-        let words = self.words_per_block();
+    fn nearest(&self, raster: CostRaster, first: u32) -> u32 {
+        let words = Self::words_per_block(raster);
         let lane = thread::thread_idx_x() % WARP_SIZE;
         let (mut least, mut at) = (NOTHING, 0);
         let mut i = lane;
         while i < words {
-            let word = self.queue.pending.ld_relaxed(first + i, Device);
+            let word = self.pending.ld_relaxed(first + i, Device);
             if word < least {
                 (least, at) = (word, i);
             }
@@ -155,5 +184,94 @@ impl<P: Cost> CostSearch<'_, P> {
         }
         let lanes = warp::warp_vote_ballot(FULL_MASK, least == best);
         warp::warp_shuffle_idx(FULL_MASK, at, lanes.trailing_zeros(), WARP_SIZE).0
+    }
+
+    /// Marks the tiles around the one at a row and a column to which it gives something, or
+    /// returns the way to that tile, in rows and columns, if it is just one and `may_go_on`.
+    /// `words` has what [`note_given`] has noted, with a barrier in between. Called by the whole
+    /// block.
+    #[inline(always)]
+    pub(super) fn mark_around(
+        &self,
+        raster: CostRaster,
+        (row, column): (u32, u32),
+        words: SharedView<u32>,
+        may_go_on: bool,
+    ) -> Option<(i32, i32)> {
+        let t = thread::thread_idx_x();
+        let lane = t % WARP_SIZE;
+        let priority = if lane < 9 {
+            words.ld(GIVEN + lane)
+        } else {
+            NOTHING
+        };
+        let given = warp::warp_vote_ballot(FULL_MASK, priority != NOTHING);
+        // planted: distance-go-on
+        if !may_go_on || given.count_ones() != 1 {
+            // Only cells of the raster are given costs, so the tiles exist.
+            if t < 9 && priority != NOTHING {
+                let tile = (row + t / 3 - 1) * raster.tiles_x() + column + t % 3 - 1;
+                self.mark(raster, tile, priority);
+            }
+            return None;
+        }
+        Some(way_of(given.trailing_zeros()))
+    }
+}
+
+/// Forgets what was given to the tiles around. Called by the whole block, with a barrier before
+/// [`note_given`].
+#[inline(always)]
+pub(super) fn forget_given(words: SharedView<u32>) {
+    let t = thread::thread_idx_x();
+    if t < 9 {
+        words.st(GIVEN + t, NOTHING);
+    }
+}
+
+/// The least priority of what is given to the tile that is so many rows and columns on.
+#[inline(always)]
+pub(super) fn given_to(words: SharedView<u32>, way: (i32, i32)) -> u32 {
+    words.ld(GIVEN + code_of(way))
+}
+
+/// Notes that a cell of the halo, at a column and a row of the tile with its halo, is given
+/// something of this priority.
+#[inline(always)]
+pub(super) fn note_given<const REACH: u32>(
+    words: SharedView<u32>,
+    (x, y): (u32, u32),
+    priority: u32,
+) {
+    let part = |x: u32| u32::from(x >= REACH) + u32::from(x >= REACH + TILE);
+    words.atomic_min(GIVEN + part(y) * 3 + part(x), priority);
+}
+
+/// Threads that look at the halo on one side of a tile: whole warps, whose lanes have the same
+/// steps to take.
+const SIDE_THREADS: u32 = BLOCK / 4;
+
+/// Calls `visit` with column and row, in the tile with its halo, of this thread's cells of the
+/// halo.
+#[inline(always)]
+pub(super) fn each_of_halo<const REACH: u32>(mut visit: impl FnMut(u32, u32)) {
+    let side = thread::thread_idx_x() / SIDE_THREADS;
+    let mut i = thread::thread_idx_x() % SIDE_THREADS;
+    while let Some((x, y)) = halo_cell::<REACH>(side, i) {
+        visit(x, y);
+        i += SIDE_THREADS;
+    }
+}
+
+/// Column and row of cell `i` of the halo on a side: above the tile, below, on the left, on the
+/// right. `None` past the last one.
+#[inline(always)]
+fn halo_cell<const REACH: u32>(side: u32, i: u32) -> Option<(u32, u32)> {
+    let beyond = side % 2 * (TILE + REACH);
+    if side < 2 {
+        let width = TILE + 2 * REACH;
+        (i < REACH * width).then_some((i % width, beyond + i / width))
+    } else {
+        (i < REACH * TILE).then_some((beyond + i % REACH, REACH + i / REACH))
     }
 }

@@ -16,7 +16,7 @@ use super::{Cost, SHARES};
 use crate::primitives::quotient;
 
 /// Threads per block.
-const BLOCK: u32 = 256;
+pub(super) const BLOCK: u32 = 256;
 
 /// A type of friction, whose costs are computed in `P`.
 trait Friction<P>: Pod + PartialEq {
@@ -110,7 +110,7 @@ impl Friction<f64> for f64 {
 
 /// The index of this thread, if it is below `count`. The last block's threads may be past 2³².
 #[inline(always)]
-fn index_below(count: u64) -> Option<u32> {
+pub(super) fn index_below(count: u64) -> Option<u32> {
     let index =
         u64::from(thread::block_idx_x()) * u64::from(BLOCK) + u64::from(thread::thread_idx_x());
     (index < count).then_some(index as u32)

@@ -1,18 +1,16 @@
 //! Relaxing tiles until all costs are final.
 
 use cuda_std::prelude::*;
-use cuda_std::warp::{FULL_MASK, WARP_SIZE};
+use cuda_std::warp::WARP_SIZE;
 
-use super::carry::carry;
-use super::layout::{BLOCK, GIVEN, TILE, Tile};
+use super::carry::{carry, run};
+use super::layout::{BLOCK, CostRaster, TILE, Tile};
 use super::load::Cells;
 use super::patch::{KNIGHTS, NEAR, Patch, each, each8, moved, over_knight, over_near, patch_costs};
-use super::queue::NOTHING;
+use super::queue::{
+    NOTHING, PASSAGE, PLACE, WAY, code_of, each_of_halo, forget_given, note_given, way_of,
+};
 use super::{Cost, CostSearch};
-
-/// Threads that look at the halo on one side of a tile: whole warps, whose lanes have the same
-/// steps to take.
-const SIDE_THREADS: u32 = BLOCK / 4;
 
 /// Finds all costs. Called by all threads of the grid.
 ///
@@ -22,7 +20,7 @@ const SIDE_THREADS: u32 = BLOCK / 4;
 ///     load it with its halo
 ///     lower its costs until none changes; store those that fell
 ///     if it can lower cells of just one tile beside it, and no tile of the block is marked:
-///         go on with that one
+///         go on with that one; in a passage, carry costs on through tiles, and mark those
 ///     else mark the tiles beside it whose cells it can lower
 /// ```
 ///
@@ -50,12 +48,14 @@ pub(super) fn work<P: Cost, const REACH: u32>(search: &CostSearch<'_, P>, tile: 
     while i < search.start_places.len() as u32 {
         let (place, cost) = (search.start_places.ld(i), search.start_costs.ld(i));
         search.costs.atomic_min(place, cost);
-        search.mark(search.raster.tile_of(place), P::from_bits(cost).priority());
+        let tile = search.raster.tile_of(place);
+        let priority = P::from_bits(cost).priority();
+        search.queue.mark(search.raster, tile, priority);
         i += thread::grid_dim_x() * BLOCK;
     }
     search.barrier.sync();
     loop {
-        let next = search.next(tile);
+        let next = search.queue.next(search.raster, tile.words);
         if next == NOTHING {
             return;
         }
@@ -64,7 +64,7 @@ pub(super) fn work<P: Cost, const REACH: u32>(search: &CostSearch<'_, P>, tile: 
         // After the marks of all threads, and before shared memory is used again.
         thread::sync_threads();
         if t == 0 {
-            search.release();
+            search.queue.release();
         }
     }
 }
@@ -111,9 +111,7 @@ impl<P: Cost> Visit<P> {
         // planted: distance-load-barrier
         thread::sync_threads();
 
-        if t < 9 {
-            tile.words.st(GIVEN + t, NOTHING);
-        }
+        forget_given(tile.words);
         let loaded = patch_costs::<P, REACH>(tile);
         if REACH == 1 && self.is_straight() {
             thread::sync_threads();
@@ -124,15 +122,19 @@ impl<P: Cost> Visit<P> {
             thread::sync_threads();
         }
         // What is read here has come when the costs no longer change. Searches with knight's moves
-        // have no registers left for it, and never go on.
-        let marked = if REACH == 1 {
-            search.least_mark()
-        } else {
-            NOTHING
-        };
-        let ahead = self.read_ahead::<REACH>(search);
+        // have no registers left to go on.
+        let mut marked = NOTHING;
+        if REACH == 1 {
+            marked = search.queue.least_mark(search.raster, tile.words);
+        }
+        self.read_ahead::<REACH>(search);
+        self.set_down(tile);
 
         let mut patch = Patch::load::<REACH>(tile, shares);
+        let mut lowered = 0;
+        if REACH == 1 {
+            lowered = patch.lowered(&loaded);
+        }
         let mut changed = true;
         loop {
             let before = patch.costs();
@@ -143,13 +145,19 @@ impl<P: Cost> Visit<P> {
             if REACH == 2 {
                 patch.relax_knights(tile, shares, limit);
             }
-            changed = patch.show(tile, &before);
+            let shown = patch.show(tile, &before);
+            lowered |= shown;
+            changed = shown != 0;
             if !thread::sync_threads_or(changed) {
                 break;
             }
+            if REACH == 1 && t == 0 {
+                tile.words.st(PASSAGE, 0);
+            }
         }
+        self.take_up(tile);
         let (left, top) = (self.column * TILE, self.row * TILE);
-        patch.each_lowered(&loaded, |x, y, cost| {
+        patch.each_lowered(lowered, |x, y, cost| {
             let place = (top + y) * stride + left + x;
             // Another block may relax the tile at the same time.
             // planted: distance-plain-store
@@ -159,59 +167,71 @@ impl<P: Cost> Visit<P> {
         // After the stores of all threads, too.
         // planted: distance-give-barrier
         let waiting = thread::sync_threads_or(marked != NOTHING);
-        self.go_on::<REACH>(search, tile, waiting, ahead)
+        self.go_on::<REACH>(search, tile, waiting)
     }
 
-    /// Begins to load the next tile straight on, if the block has come straight here; not with
-    /// knight's moves.
+    /// Leaves in shared memory where the block is: lowering costs takes all registers.
     #[inline(always)]
-    fn read_ahead<const REACH: u32>(&mut self, search: &CostSearch<'_, P>) -> bool {
+    fn set_down(&self, tile: &Tile<P>) {
+        if thread::thread_idx_x() == 0 {
+            tile.words.st(PLACE, self.row);
+            tile.words.st(PLACE + 1, self.column);
+            tile.words.st(WAY, code_of(self.way));
+            tile.words.st(PASSAGE, self.is_straight().into());
+        }
+    }
+
+    /// Takes it up again, after a barrier.
+    #[inline(always)]
+    fn take_up(&mut self, tile: &Tile<P>) {
+        self.row = tile.words.ld_relaxed(PLACE, Block);
+        self.column = tile.words.ld_relaxed(PLACE + 1, Block);
+        self.way = way_of(tile.words.ld_relaxed(WAY, Block));
+    }
+
+    /// Row and column of the next tile straight on, if the block has come straight here and there
+    /// is one; `None` with knight's moves.
+    #[inline(always)]
+    fn ahead<const REACH: u32>(&self, raster: CostRaster) -> Option<(u32, u32)> {
         let row = self.row.wrapping_add_signed(self.way.0);
         let column = self.column.wrapping_add_signed(self.way.1);
-        let exists = column < search.raster.tiles_x() && row < search.raster.tiles_y();
-        let ahead = REACH == 1 && self.is_straight() && exists;
-        if ahead {
+        let exists = column < raster.tiles_x() && row < raster.tiles_y();
+        (REACH == 1 && self.is_straight() && exists).then_some((row, column))
+    }
+
+    /// Begins to load the tile [`ahead`](Self::ahead).
+    #[inline(always)]
+    fn read_ahead<const REACH: u32>(&mut self, search: &CostSearch<'_, P>) {
+        if let Some((row, column)) = self.ahead::<REACH>(search.raster) {
             self.cells = Cells::read::<REACH>(search, column * TILE, row * TILE);
         }
-        ahead
     }
 
     /// Goes on to the tile to which this one has given costs, and returns true, if there is just
     /// one and the block has no other tile to relax: `waiting` says whether it has. Otherwise marks
-    /// all of these tiles. `ahead` says whether the next one straight on is being loaded.
+    /// all of these tiles; after a passage, also those straight on to which costs can be carried.
     #[inline(always)]
     fn go_on<const REACH: u32>(
         &mut self,
         search: &CostSearch<'_, P>,
         tile: &Tile<P>,
         waiting: bool,
-        ahead: bool,
     ) -> bool {
-        let t = thread::thread_idx_x();
-        let lane = t % WARP_SIZE;
-        let priority = if lane < 9 {
-            tile.words.ld(GIVEN + lane)
-        } else {
-            NOTHING
+        let at = (self.row, self.column);
+        let may_go_on = REACH == 1 && !waiting;
+        let queue = &search.queue;
+        let Some(way) = queue.mark_around(search.raster, at, tile.words, may_go_on) else {
+            return false;
         };
-        let given = warp::warp_vote_ballot(FULL_MASK, priority != NOTHING);
-        // planted: distance-go-on
-        if REACH == 2 || waiting || given.count_ones() != 1 {
-            // Only cells of the raster are given costs, so the tiles exist.
-            if t < 9 && priority != NOTHING {
-                let tiles_x = search.raster.tiles_x();
-                search.mark(
-                    (self.row + t / 3 - 1) * tiles_x + self.column + t % 3 - 1,
-                    priority,
-                );
-            }
+        let is_passage = REACH == 1 && tile.words.ld(PASSAGE) != 0;
+        if is_passage && way == self.way {
+            run::<P, REACH>(search, tile, at, (way.1, way.0));
             return false;
         }
-        let next = given.trailing_zeros() as i32;
-        let way = (next / 3 - 1, next % 3 - 1);
+        let is_loaded = self.ahead::<REACH>(search.raster).is_some() && way == self.way;
         self.row = self.row.wrapping_add_signed(way.0);
         self.column = self.column.wrapping_add_signed(way.1);
-        if ahead && way == self.way {
+        if is_loaded {
             self.cells.lower::<REACH>(tile, (way.1, way.0));
         } else {
             self.cells = Cells::read::<REACH>(search, self.column * TILE, self.row * TILE);
@@ -232,9 +252,7 @@ impl<P: Cost> Visit<P> {
 fn give<P: Cost, const REACH: u32>(search: &CostSearch<'_, P>, tile: &Tile<P>) {
     let (shares, limit) = (&search.shares, search.limit);
     let inside = |x: u32, by: i32| moved(x, by).wrapping_sub(REACH) < TILE;
-    let side = thread::thread_idx_x() / SIDE_THREADS;
-    let mut i = thread::thread_idx_x() % SIDE_THREADS;
-    while let Some((x, y)) = halo_cell::<REACH>(side, i) {
+    each_of_halo::<REACH>(|x, y| {
         let mut best = P::INFINITY;
         each8!(K, {
             if inside(x, NEAR[K].0) && inside(y, NEAR[K].1) {
@@ -250,23 +268,7 @@ fn give<P: Cost, const REACH: u32>(search: &CostSearch<'_, P>, tile: &Tile<P>) {
         }
         // planted: distance-give
         if best <= limit && best < tile.cost(x, y) {
-            let part = |x: u32| u32::from(x >= REACH) + u32::from(x >= REACH + TILE);
-            let given = GIVEN + part(y) * 3 + part(x);
-            tile.words.atomic_min(given, best.priority());
+            note_given::<REACH>(tile.words, (x, y), best.priority());
         }
-        i += SIDE_THREADS;
-    }
-}
-
-/// Column and row of cell `i` of the halo on a side: above the tile, below, on the left, on the
-/// right. `None` past the last one.
-#[inline(always)]
-fn halo_cell<const REACH: u32>(side: u32, i: u32) -> Option<(u32, u32)> {
-    let beyond = side % 2 * (TILE + REACH);
-    if side < 2 {
-        let width = TILE + 2 * REACH;
-        (i < REACH * width).then_some((i % width, beyond + i / width))
-    } else {
-        (i < REACH * TILE).then_some((beyond + i % REACH, REACH + i / REACH))
-    }
+    });
 }

@@ -26,6 +26,7 @@ pub(crate) enum Kind {
     Int32,
     Int64,
     Uint8,
+    Uint32,
     Float32,
     Float64,
 }
@@ -46,6 +47,10 @@ macro_rules! of_kind {
                 type $t = u8;
                 $result
             }
+            Kind::Uint32 => {
+                type $t = u32;
+                $result
+            }
             Kind::Float32 => {
                 type $t = f32;
                 $result
@@ -64,6 +69,7 @@ impl Kind {
             Self::Int32 => "int32",
             Self::Int64 => "int64",
             Self::Uint8 => "uint8",
+            Self::Uint32 => "uint32",
             Self::Float32 => "float32",
             Self::Float64 => "float64",
         }

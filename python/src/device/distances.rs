@@ -11,8 +11,11 @@ use crate::arguments::Name;
 use crate::distances::{options, sources};
 use crate::errors;
 
+/// Costs, allocation and directions in a GPU's memory.
+type Parts = (DeviceArray, Option<DeviceArray>, Option<DeviceArray>);
+
 /// [`cost_distance`](crate::distances::cost_distance) of friction in a GPU's memory, where the
-/// costs stay.
+/// results stay.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the Python function has them")]
 pub(crate) fn device_cost_distance(
@@ -25,8 +28,12 @@ pub(crate) fn device_cost_distance(
     max_cost: Option<f64>,
     no_data: Option<f64>,
     precision: Name,
-) -> PyResult<DeviceArray> {
-    let options = options(sampling, &neighbours, None, max_cost, &precision)?;
+    allocation: bool,
+    direction: bool,
+) -> PyResult<Parts> {
+    let options = options(sampling, &neighbours, None, max_cost, &precision)?
+        .allocation(allocation)
+        .direction(direction);
     let sources = sources(&cells, &ids, &start_costs)?;
     let friction = Numbers::new(friction, "friction")?;
     match friction.typestr.as_str() {
@@ -44,7 +51,7 @@ fn solve<T: Friction + Send + Sync>(
     sources: &Sources,
     options: &CostDistanceOptions,
     no_data: Option<f64>,
-) -> PyResult<DeviceArray> {
+) -> PyResult<Parts> {
     let distances: &DeviceDistances<_> = &friction.place.distances;
     let (width, height, pitch) = (friction.width, friction.height, friction.pitch);
     let values = friction.buffer::<T>()?;
@@ -55,9 +62,13 @@ fn solve<T: Friction + Send + Sync>(
     });
     let found = found.map_err(errors::from_library)?;
     let shape = vec![height as usize, width as usize];
-    match found.into_costs() {
-        CostBuffer::F32(costs) => Ok(DeviceArray::owning(costs, Kind::Float32, shape)),
-        CostBuffer::F64(costs) => Ok(DeviceArray::owning(costs, Kind::Float64, shape)),
-        _ => Err(errors::input("costs of another precision")),
-    }
+    let (costs, allocation, direction) = found.into_parts();
+    let costs = match costs {
+        CostBuffer::F32(costs) => DeviceArray::owning(costs, Kind::Float32, shape.clone()),
+        CostBuffer::F64(costs) => DeviceArray::owning(costs, Kind::Float64, shape.clone()),
+        _ => return Err(errors::input("costs of another precision")),
+    };
+    let allocation = allocation.map(|ids| DeviceArray::owning(ids, Kind::Uint32, shape.clone()));
+    let direction = direction.map(|codes| DeviceArray::owning(codes, Kind::Uint8, shape));
+    Ok((costs, allocation, direction))
 }

@@ -71,6 +71,9 @@ impl Friction {
         if random.below(3) == 0 {
             options = options.precision(Precision::F64);
         }
+        options = options
+            .allocation(random.below(2) == 0)
+            .direction(random.below(2) == 0);
         Self {
             width,
             height,
@@ -121,7 +124,7 @@ impl Friction {
     pub fn difference(&self, engine: &Engine) -> Option<String> {
         let (expected, found) = (self.solve(&Engine::cpu()), self.solve(engine));
         let (expected, found) = match (expected, found) {
-            (Ok(expected), Ok(found)) => (bits(&expected), bits(&found)),
+            (Ok(expected), Ok(found)) => (arrays(&expected), arrays(&found)),
             (Err(expected), Err(found)) if expected.to_string() == found.to_string() => {
                 return None;
             }
@@ -131,15 +134,22 @@ impl Friction {
             }
             (_, Err(found)) => return Some(found.to_string()),
         };
-        let at = (0..expected.len()).find(|&i| expected[i] != found[i])?;
-        Some(format!(
-            "not the CPU's cost at {}, {}: {:x} instead of {:x}; {}",
-            at as u32 % self.width,
-            at as u32 / self.width,
-            found[at],
-            expected[at],
-            self.name()
-        ))
+        for ((what, expected), (_, found)) in expected.into_iter().zip(found) {
+            if expected.len() != found.len() {
+                return Some(format!("not as many {what} as the CPU's; {}", self.name()));
+            }
+            if let Some(at) = (0..expected.len()).find(|&i| expected[i] != found[i]) {
+                return Some(format!(
+                    "not the CPU's {what} at {}, {}: {:x} instead of {:x}; {}",
+                    at as u32 % self.width,
+                    at as u32 / self.width,
+                    found[at],
+                    expected[at],
+                    self.name()
+                ));
+            }
+        }
+        None
     }
 
     /// Size and options, for messages.
@@ -176,11 +186,19 @@ fn cell(kind: &str, x: u32, y: u32, width: u32, random: &mut Random) -> f32 {
     }
 }
 
-/// The costs' bits.
-fn bits(distance: &CostDistance) -> Vec<u64> {
-    match distance.costs() {
+/// The costs' bits, the allocation and the directions, each with its name; nothing in place of what
+/// was not asked for.
+fn arrays(distance: &CostDistance) -> [(&'static str, Vec<u64>); 3] {
+    let costs = match distance.costs() {
         Costs::F32(costs) => costs.iter().map(|cost| cost.to_bits().into()).collect(),
         Costs::F64(costs) => costs.iter().map(|cost| cost.to_bits()).collect(),
         _ => unreachable!("two precisions"),
-    }
+    };
+    let ids = distance.allocation().unwrap_or_default().iter();
+    let codes = distance.direction().unwrap_or_default().iter();
+    [
+        ("costs", costs),
+        ("allocation", ids.map(|&id| id.into()).collect()),
+        ("directions", codes.map(|&code| code.into()).collect()),
+    ]
 }

@@ -1,16 +1,19 @@
-//! Costs in a GPU's memory.
+//! Costs, allocation and directions in a GPU's memory.
 
 use crate::distance::{Costs, Precision};
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 
-/// The least cost of travel to each cell, in a GPU's memory: what
+/// The least cost of travel to each cell, in a GPU's memory, with allocation and directions if they
+/// were asked for: what
 /// [`DeviceDistances::cost_distance`](crate::DeviceDistances::cost_distance) finds.
 #[derive(Debug)]
 pub struct DeviceCosts<G: Gpu> {
     pub(super) width: u32,
     pub(super) height: u32,
     pub(super) costs: CostBuffer<G>,
+    pub(super) allocation: Option<G::Buffer<u32>>,
+    pub(super) direction: Option<G::Buffer<u8>>,
 }
 
 /// Costs of one precision, row by row; NaN where nothing reaches.
@@ -22,6 +25,13 @@ pub enum CostBuffer<G: Gpu> {
     /// Computed in f64.
     F64(G::Buffer<f64>),
 }
+
+/// The memory of costs, and of allocation and directions if they were asked for.
+pub type CostParts<G> = (
+    CostBuffer<G>,
+    Option<<G as Gpu>::Buffer<u32>>,
+    Option<<G as Gpu>::Buffer<u8>>,
+);
 
 impl<G: Gpu> DeviceCosts<G> {
     /// Width in cells.
@@ -50,6 +60,23 @@ impl<G: Gpu> DeviceCosts<G> {
     /// The costs' memory.
     pub fn into_costs(self) -> CostBuffer<G> {
         self.costs
+    }
+
+    /// By cell, row by row: the id of the source from which it is reached, as
+    /// [`CostDistance::allocation`](crate::distance::CostDistance::allocation).
+    pub fn allocation(&self) -> Option<&G::Buffer<u32>> {
+        self.allocation.as_ref()
+    }
+
+    /// By cell, row by row: the code of the direction back to the source, as
+    /// [`CostDistance::direction`](crate::distance::CostDistance::direction).
+    pub fn direction(&self) -> Option<&G::Buffer<u8>> {
+        self.direction.as_ref()
+    }
+
+    /// The memory of costs, allocation and directions.
+    pub fn into_parts(self) -> CostParts<G> {
+        (self.costs, self.allocation, self.direction)
     }
 
     /// Copies the costs to the host. Waits for them.

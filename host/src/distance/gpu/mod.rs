@@ -1,13 +1,15 @@
 //! Costs by kernels: friction is rounded on the device, with a margin of barriers around it, one
-//! launch finds all costs, and another one takes the margin off.
+//! launch finds all costs, and another one takes the margin off. Allocation and directions follow
+//! from the costs, by a few more.
 
 mod costs;
 mod search;
 mod surface;
+mod ties;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub use costs::{CostBuffer, DeviceCosts};
+pub use costs::{CostBuffer, CostParts, DeviceCosts};
 pub(crate) use search::{DeviceReal, DeviceSearch};
 pub use surface::DeviceSurface;
 pub(crate) use surface::with_surface;
@@ -26,6 +28,9 @@ pub struct DeviceDistances<G: Gpu> {
     /// Working memory, kept from one raster to the next.
     kept: Arc<Mutex<Kept<G>>>,
 }
+
+/// A search that is done, with the costs, and what follows from them.
+type Solved<P, G> = (DeviceSearch<P, G>, <G as Gpu>::Buffer<P>, ties::Found<G>);
 
 /// The searches in each precision, between two calls.
 #[derive(Debug)]
@@ -72,7 +77,7 @@ impl<G: Gpu> DeviceDistances<G> {
     }
 
     /// The bytes of the GPU's memory that it and its clones keep for their next raster of the same
-    /// size: 8 per cell in f32, 16 in f64.
+    /// size: 8 per cell in f32, 16 in f64, and 6 more after a search for allocation or directions.
     pub fn working_memory(&self) -> u64 {
         self.kept().bytes()
     }
@@ -87,56 +92,50 @@ impl<G: Gpu> DeviceDistances<G> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The least cost of travel from any of the sources to each cell of a surface, as
-    /// [`Engine::cost_distance`](crate::Engine::cost_distance) finds it. Waits for the checks of
+    /// The least cost of travel from any of the sources to each cell of a surface, and, as the
+    /// options say, the source that it is least from and the way back, as
+    /// [`Engine::cost_distance`](crate::Engine::cost_distance) finds them. Waits for the checks of
     /// friction and sources, and unless there is a `max_cost`, for that of overflow.
     ///
     /// Besides the surface and the result, it takes 8 bytes of memory per cell in f32 and 16 in
-    /// f64, which it [keeps](Self::working_memory).
+    /// f64, for allocation or directions 6 more, which it [keeps](Self::working_memory).
     ///
     /// # Errors
     /// Those of [`Engine::cost_distance`](crate::Engine::cost_distance);
-    /// [`Error::Unavailable`](crate::Error::Unavailable) also for allocation and directions, which
-    /// are found on the processor; `Error::Cuda`, [`Error::Emulator`](crate::Error::Emulator).
+    /// `Error::Cuda`, [`Error::Emulator`](crate::Error::Emulator).
     pub fn cost_distance<T: Friction>(
         &self,
         surface: &DeviceSurface<G, T>,
         sources: &Sources,
         options: &CostDistanceOptions,
     ) -> Result<DeviceCosts<G>> {
-        let on_processor = [
-            (options.allocation, "allocations of resident surfaces"),
-            (options.direction, "directions of resident surfaces"),
-            (
-                options.step_cost == StepCost::Entered,
-                "cost distances with the step cost `entered`",
-            ),
-        ];
-        if let Some((_, job)) = on_processor.into_iter().find(|&(asked, _)| asked) {
+        if options.step_cost == StepCost::Entered {
             return Err(Unavailable::Job {
-                job,
+                job: "cost distances with the step cost `entered`",
                 backend: G::BACKEND,
             }
             .into());
         }
-        let costs = match options.precision {
+        let (costs, (allocation, direction)) = match options.precision {
             Precision::F32 => {
                 let kept = self.kept().f32.take();
-                let (search, costs) = self.find(kept, surface, sources, options)?;
+                let (search, costs, ties) = self.find(kept, surface, sources, options)?;
                 self.kept().f32 = Some(search);
-                CostBuffer::F32(costs)
+                (CostBuffer::F32(costs), ties)
             }
             Precision::F64 => {
                 let kept = self.kept().f64.take();
-                let (search, costs) = self.find(kept, surface, sources, options)?;
+                let (search, costs, ties) = self.find(kept, surface, sources, options)?;
                 self.kept().f64 = Some(search);
-                CostBuffer::F64(costs)
+                (CostBuffer::F64(costs), ties)
             }
         };
         Ok(DeviceCosts {
             width: surface.width(),
             height: surface.height(),
             costs,
+            allocation,
+            direction,
         })
     }
 
@@ -147,7 +146,7 @@ impl<G: Gpu> DeviceDistances<G> {
         surface: &DeviceSurface<G, T>,
         sources: &Sources,
         options: &CostDistanceOptions,
-    ) -> Result<(DeviceSearch<P, G>, G::Buffer<P>)> {
+    ) -> Result<Solved<P, G>> {
         let (width, height) = (surface.width() as usize, surface.height() as usize);
         let frame = Frame::new(width, height, options)?;
         sources.check()?;
@@ -158,6 +157,7 @@ impl<G: Gpu> DeviceDistances<G> {
         search.prepare(surface, sources, &frame, options)?;
         search.find()?;
         let costs = search.finish()?;
-        Ok((search, costs))
+        let ties = search.find_ties(options)?;
+        Ok((search, costs, ties))
     }
 }

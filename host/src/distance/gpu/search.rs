@@ -9,6 +9,7 @@ use trazar_kernels::distance::{
 };
 
 use super::surface::{DeviceSurface, Values};
+use super::ties::{DeviceTies, Ties};
 use crate::distance::real::Real;
 use crate::distance::search::{Frame, on_barrier, overflow, refuse};
 use crate::distance::{CostDistanceOptions, Friction, Sources};
@@ -28,7 +29,7 @@ const CUT_OFF: usize = 2;
 const FOUND: usize = 3;
 
 /// A precision that the kernels compute in.
-pub(crate) trait DeviceReal: trazar_kernels::distance::Cost + Real {
+pub(crate) trait DeviceReal: trazar_kernels::distance::Cost + Real + DeviceTies {
     /// The kernel for 16 neighbours, or the one for 4 and 8.
     fn spec(knights: bool) -> &'static KernelSpec;
 
@@ -144,17 +145,21 @@ device_reals! {
 /// A search in the memory of a device, which serves one after the other on rasters of one size.
 #[derive(Debug)]
 pub(crate) struct DeviceSearch<P: DeviceReal, G: Gpu> {
-    gpu: G,
-    blocks: u32,
-    raster: CostRaster,
-    shares: [P; SHARES],
+    pub(super) gpu: G,
+    pub(super) blocks: u32,
+    pub(super) raster: CostRaster,
+    pub(super) shares: [P; SHARES],
     limit: P,
-    friction: G::Buffer<P>,
-    costs: G::Buffer<P::Bits>,
-    start_places: G::Buffer<u32>,
-    start_costs: G::Buffer<P::Bits>,
-    queue: TileQueueBuffers<OnGpu<G>>,
-    barrier: GridBarrierBuffers<OnGpu<G>>,
+    pub(super) friction: G::Buffer<P>,
+    pub(super) costs: G::Buffer<P::Bits>,
+    pub(super) start_places: G::Buffer<u32>,
+    pub(super) start_costs: G::Buffer<P::Bits>,
+    /// None, unless allocation or directions are wanted.
+    pub(super) start_ids: G::Buffer<u32>,
+    pub(super) queue: TileQueueBuffers<OnGpu<G>>,
+    pub(super) barrier: GridBarrierBuffers<OnGpu<G>>,
+    /// Kept from one search to the next, once it was needed.
+    pub(super) ties: Option<Ties<G>>,
     /// What the kernels have found; `u32::MAX` for nothing.
     found: G::Buffer<u32>,
 }
@@ -173,8 +178,10 @@ impl<P: DeviceReal, G: Gpu> DeviceSearch<P, G> {
     pub(crate) fn new(gpu: &G, frame: &Frame<P>) -> Result<Self> {
         let raster = raster(frame);
         let places = raster.places() as usize;
+        let knights = raster.margin == 2;
+        let blocks = gpu.resident_blocks(P::spec(knights), 0)?;
+        let blocks = blocks.min(gpu.resident_blocks(P::spread_spec(knights), 0)?);
         // No block without a tile: it would only wait.
-        let blocks = gpu.resident_blocks(P::spec(raster.margin == 2), 0)?;
         let blocks = blocks.clamp(1, raster.tiles());
         let memory = OnGpu(gpu.clone());
         let mut queue = TileQueueBuffers::alloc(&memory, &raster.queue_sizes(blocks))?;
@@ -189,8 +196,10 @@ impl<P: DeviceReal, G: Gpu> DeviceSearch<P, G> {
             costs: gpu.alloc(places)?,
             start_places: gpu.alloc(0)?,
             start_costs: gpu.alloc(0)?,
+            start_ids: gpu.alloc(0)?,
             queue,
             barrier: GridBarrierBuffers::alloc(&memory, &())?,
+            ties: None,
             found: gpu.alloc(FOUND)?,
         })
     }
@@ -202,7 +211,13 @@ impl<P: DeviceReal, G: Gpu> DeviceSearch<P, G> {
 
     /// The bytes of the device's memory that it takes.
     pub(crate) fn bytes(&self) -> u64 {
-        self.friction.bytes() + self.costs.bytes() + self.queue.pending.bytes()
+        let ties = self.ties.as_ref().map_or(0, Ties::bytes);
+        self.friction.bytes() + self.costs.bytes() + self.queue.pending.bytes() + ties
+    }
+
+    /// The number of cells, without the margin.
+    pub(super) fn cells(&self) -> u64 {
+        u64::from(self.raster.width) * u64::from(self.raster.height)
     }
 
     /// Rounds the friction, and notes where paths start. Waits until all of it is checked.
@@ -221,7 +236,7 @@ impl<P: DeviceReal, G: Gpu> DeviceSearch<P, G> {
         self.found.fill(u32::MAX)?;
         let refused = self.found.view_mut_of(REFUSED..REFUSED + 1);
         surface.place(&self.gpu, self.raster, self.friction.view_mut(), refused)?;
-        let (mut places, mut costs) = (Vec::new(), Vec::new());
+        let (mut places, mut costs, mut ids) = (Vec::new(), Vec::new(), Vec::new());
         let (mut checked, mut outside) = (Vec::new(), None);
         for source in sources.as_slice() {
             // Whether it is on a barrier is found by a kernel.
@@ -237,6 +252,9 @@ impl<P: DeviceReal, G: Gpu> DeviceSearch<P, G> {
                 Ok(Some(start)) => {
                     push(&mut places, start.place, "the sources")?;
                     push(&mut costs, start.cost.to_bits(), "the sources")?;
+                    if options.allocation || options.direction {
+                        push(&mut ids, start.id, "the sources")?;
+                    }
                 }
                 Ok(None) => {}
                 Err(error) => {
@@ -270,6 +288,7 @@ impl<P: DeviceReal, G: Gpu> DeviceSearch<P, G> {
             self.start_places = self.gpu.upload(&places)?;
         }
         self.start_costs = self.gpu.upload(&costs)?;
+        self.start_ids = self.gpu.upload(&ids)?;
         Ok(())
     }
 
