@@ -11,6 +11,7 @@
 //! them, and `statistics.rs` measures them. `bands.rs` divides images that 32 bits can't index into
 //! bands of rows, labels these with the same kernels, and joins them. `spread.rs` labels an image
 //! in the host's memory on several queues or GPUs, and `multi.rs` an image held by several GPUs.
+//! `batch.rs` labels many images of one size with the kernels of `Tiles`, in one launch per stage.
 //! `runs.rs` copies labels to the host, run by run where that is faster than pixel by pixel.
 //!
 //! # Memory
@@ -22,6 +23,7 @@
 //! runs takes 1/32 byte per pixel, and 4 bytes per run, on the GPU and on the host.
 
 mod bands;
+mod batch;
 mod direct;
 mod labels;
 mod multi;
@@ -45,9 +47,12 @@ use crate::image::gpu::{DeviceBytes, DeviceImage};
 pub use bands::UnfinishedLabels;
 pub(super) use bands::fits_one_band;
 use bands::{Division, elements};
+pub use batch::DeviceLabelBatch;
+pub(crate) use batch::fits_a_batch;
 pub use labels::DeviceLabels;
 pub use multi::{MultiLabeler, MultiLabels};
-pub(super) use runs::{HostLabels, PIXELS_PER_RUN};
+pub(crate) use runs::HostLabels;
+pub(super) use runs::PIXELS_PER_RUN;
 pub(crate) use spread::label_host;
 use tiles::Tiles;
 pub(crate) use values::region_layout;

@@ -92,6 +92,27 @@ impl<G: Gpu> CountBuffers<G> {
         (self.counts.in_chunk.view(), self.counts.chunks.view())
     }
 
+    /// After the scan: the number of bits before each of `images` images of `pitch` words, then of
+    /// all.
+    pub(super) fn image_starts(&self, gpu: &G, images: u32, pitch: u32) -> Result<G::Buffer<u32>> {
+        let (in_chunk, chunks) = self.before();
+        let mut starts = gpu.alloc(images as usize + 1)?;
+        // SAFETY: the counts are of all words of the images, and nothing else uses the new array.
+        unsafe {
+            number::image_starts::launch_threads(
+                &gpu.launcher(),
+                images + 1,
+                in_chunk,
+                chunks,
+                self.total.view(),
+                images,
+                pitch,
+                starts.view_mut(),
+            )?;
+        }
+        Ok(starts)
+    }
+
     /// After the scan: per chunk, the number of bits before it, in the host's memory. Waits for it.
     pub(super) fn chunks_to_host(&self) -> Result<Vec<u32>> {
         self.counts.chunks.to_vec()

@@ -1,11 +1,12 @@
 //! Labelling in tiles: [`LabelAlgorithm::Tiles`](crate::LabelAlgorithm::Tiles).
 
+use cuda_std::launch::ThreadCount;
 use cuda_std::{View, ViewMut};
 use trazar_kernels::image::ByteImage;
 use trazar_kernels::label::tiles::flatten::tiles_flatten;
 use trazar_kernels::label::tiles::label::{tiles_label, tiles_label_bytes};
 use trazar_kernels::label::tiles::layout::{TileLayout, run_bytes};
-use trazar_kernels::label::tiles::merge::tiles_merge;
+use trazar_kernels::label::tiles::merge::{MERGE_BLOCK, tiles_merge};
 use trazar_kernels::label::tiles::rim::tiles_rim;
 use trazar_kernels::label::tiles::runs::{TileComponents, TileRuns, TileRunsBuffers, TileRunsMut};
 use trazar_kernels::label::tiles::write::{tiles_write, tiles_write_numbered};
@@ -16,7 +17,8 @@ use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer, OnGpu};
 use crate::label::Connectivity;
 
-/// The arrays of one labelling in tiles, besides the image and the labels. Call
+/// The arrays of one labelling in tiles, besides the image and the labels, or of the images of a
+/// batch. Call
 /// [`label`](Self::label) or [`label_bytes`](Self::label_bytes) first; then
 /// [`finish`](Self::finish), or [`join`](Self::join) and later [`write`](Self::write), with the
 /// same labels: one element per pixel, from a multiple of 16 bytes on.
@@ -55,7 +57,7 @@ impl<G: Gpu> Tiles<G> {
     /// Labels each tile of `image`.
     ///
     /// # Safety
-    /// `image` has the layout's words and `labels` one element per pixel; `gpu` has acquired both.
+    /// `image` has the layout's bits and `labels` one element per pixel; `gpu` has acquired both.
     pub(super) unsafe fn label(
         &mut self,
         gpu: &G,
@@ -64,7 +66,7 @@ impl<G: Gpu> Tiles<G> {
     ) -> Result<()> {
         let (on, layout, connectivity) = (&gpu.launcher(), self.layout, self.connectivity);
         let (runs, components, scan) = self.outputs(labels);
-        let tiles = layout.tiles();
+        let tiles = (layout.image_tiles(), layout.images);
         // SAFETY: all arrays have the lengths that the kernel asks for, and only this queue uses
         // them.
         unsafe {
@@ -123,7 +125,8 @@ impl<G: Gpu> Tiles<G> {
         }
     }
 
-    /// Joins the tiles' components and writes the labels. Returns the number of components.
+    /// Joins the tiles' components and writes the labels. Returns the number of components, of all
+    /// images together.
     ///
     /// # Safety
     /// As for [`join`](Self::join).
@@ -158,16 +161,12 @@ impl<G: Gpu> Tiles<G> {
         // SAFETY: all arrays have the lengths that the kernels ask for, and only this queue uses
         // them. The launches are in the order that the kernels ask for.
         unsafe {
-            tiles_merge::launch_threads(
-                on,
-                // planted: merge-grid
-                layout.merge_threads(),
-                image,
-                runs,
-                labels,
-                layout,
-                connectivity,
-            )?;
+            // planted: merge-grid
+            let blocks = ThreadCount::from(layout.merge_threads()).blocks_of(MERGE_BLOCK);
+            if blocks > 0 {
+                let grid = (blocks, layout.images);
+                tiles_merge::launch(on, grid, image, runs, labels, layout, connectivity)?;
+            }
             let components = TileComponents {
                 parents: labels,
                 roots: self.numbering.roots.view_mut(),
@@ -190,6 +189,12 @@ impl<G: Gpu> Tiles<G> {
     /// The number of components, after [`join`](Self::join). Waits for it.
     pub(super) fn count(&self) -> Result<u32> {
         self.numbering.counts.total()
+    }
+
+    /// The number of components before each image, then of all, after [`join`](Self::join).
+    pub(super) fn image_starts(&self, gpu: &G) -> Result<G::Buffer<u32>> {
+        let (images, words) = (self.layout.images, self.layout.image_words());
+        self.numbering.counts.image_starts(gpu, images, words)
     }
 
     /// The array of one element that [`count`](Self::count) reads.
@@ -242,7 +247,10 @@ impl<G: Gpu> Tiles<G> {
         table: Option<View<'_, u32>>,
     ) -> Result<()> {
         let (on, layout, connectivity) = (&gpu.launcher(), self.layout, self.connectivity);
-        let (tiles, shared) = (layout.tiles(), run_bytes(connectivity));
+        let (tiles, shared) = (
+            (layout.image_tiles(), layout.images),
+            run_bytes(connectivity),
+        );
         let (runs, numbering) = (self.runs(), self.numbering.numbering(layout));
         // SAFETY: as in `rim`; the caller vouches for the table.
         unsafe {
