@@ -9,8 +9,8 @@ use proptest::test_runner::TestCaseError;
 use trazar::generate;
 use trazar::gpu::Gpu;
 use trazar::{
-    BinaryImage, Connectivity, DeviceImageBatch, DeviceLabeler, Engine, Error, LabelAlgorithm,
-    LabelOptions, Labels,
+    BinaryImage, Connectivity, DeviceImageBatch, DeviceLabeler, Engine, Error, Geometry,
+    LabelAlgorithm, LabelOptions, Labels, Samples, TraceOptions, ValueImage,
 };
 use trazar_test_support::emulators::seed;
 use trazar_test_support::images::{noise_or_pattern, side};
@@ -249,4 +249,86 @@ fn check_engine(
             .unwrap()
             .is_empty()
     );
+}
+
+fn of_values((width, height): (u32, u32), values: &[u8]) -> ValueImage<'_, u8> {
+    ValueImage::new(Samples::new(width, height, values).unwrap()).unwrap()
+}
+
+/// A job, and whether its result is the processor's.
+type Job = Box<dyn Fn(&Engine) -> bool + Send + Sync>;
+
+/// Eight threads do jobs of all kinds and sizes on one engine, each in its own order. The engine
+/// then holds memory, and gives it back.
+pub(crate) fn threads_share_an_engine<D: Device>(device: &D) {
+    const THREADS: usize = 8;
+    let scale = PerDevice {
+        emulator: 1,
+        gpu: 8,
+    }
+    .on::<D>();
+    let mut jobs: Vec<Job> = Vec::new();
+    for (i, (width, height)) in [(70, 40), (9, 90), (140, 20)].into_iter().enumerate() {
+        let size @ (width, height) = (scale * width, scale * height);
+        let of = seed().wrapping_add(i as u64);
+        let densities = [0.02, 0.4, 0.6];
+        let images = densities.map(|density| generate::noise(width, height, density, of).unwrap());
+        let cpu = Engine::cpu();
+
+        for (j, image) in images.iter().cloned().enumerate() {
+            let options = options(CONNECTIVITIES[j % 2], ALGORITHMS[(i + j) % 2], i == j);
+            let expected = expected(std::slice::from_ref(&image), &options).remove(0);
+            jobs.push(Box::new(move |engine| {
+                difference(&engine.label(&image, &options).unwrap(), &expected).is_none()
+            }));
+        }
+        for statistics in [false, true] {
+            let options = LabelOptions::default().statistics(statistics);
+            let (images, expected) = (images.clone(), expected(&images, &options));
+            jobs.push(Box::new(move |engine| {
+                engine.label_batch(&images, &options).unwrap() == expected
+            }));
+        }
+        for geometry in [Geometry::Centers, Geometry::Edges] {
+            let options = TraceOptions::default().geometry(geometry);
+            let image = images[i].clone();
+            let expected = cpu.trace(&image, &options).unwrap();
+            jobs.push(Box::new(move |engine| {
+                engine.trace(&image, &options).unwrap() == expected
+            }));
+        }
+        let options = TraceOptions::default();
+        let expected = cpu.trace_batch(&images, &options).unwrap();
+        jobs.push(Box::new(move |engine| {
+            engine.trace_batch(&images, &options).unwrap() == expected
+        }));
+        let values: Vec<u8> = (0..width * height)
+            .map(|i| ((i * i) >> 7) as u8 & 3)
+            .collect();
+        let expected = cpu
+            .label_values(&of_values(size, &values), Connectivity::Four)
+            .unwrap();
+        jobs.push(Box::new(move |engine| {
+            let found = engine.label_values(&of_values(size, &values), Connectivity::Four);
+            found.unwrap() == expected
+        }));
+    }
+    let engine = Engine::on(device.gpu(seed()));
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let (engine, jobs) = (&engine, &jobs);
+            scope.spawn(move || {
+                for i in 0..jobs.len() {
+                    // The threads start at different jobs, and go on by steps of different lengths.
+                    let at = (thread * 5 + i * [1, 5, 7, 11][thread % 4]) % jobs.len();
+                    let seed = seed();
+                    assert!(jobs[at](engine), "not the CPU's: job {at}, seed {seed}");
+                }
+            });
+        }
+    });
+    let kept = engine.working_memory();
+    assert!(kept > 0);
+    assert_eq!(engine.release_working_memory(), kept);
+    assert_eq!(engine.working_memory(), 0);
 }

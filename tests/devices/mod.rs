@@ -181,6 +181,7 @@ macro_rules! suite {
                 batches_of_empty_images_and_of_one
                 batches_of_many_images
                 label_batches_of_engines
+                threads_share_an_engine
             }
             racecheck {
                 racecheck_labels

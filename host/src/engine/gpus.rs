@@ -122,6 +122,7 @@ pub(super) struct Gpus<G: Gpu> {
     all: Vec<G>,
     /// On the first GPU, as are those below. It keeps its working memory for its next image.
     tracer: DeviceTracer<G>,
+    /// The tracer's, with whose working memory it works.
     labeler: DeviceLabeler<G>,
     router: DeviceRouter<G>,
     /// It keeps its working memory too.
@@ -131,7 +132,7 @@ pub(super) struct Gpus<G: Gpu> {
 impl<G: Gpu> Gpus<G> {
     pub(super) fn new(first: G, others: impl IntoIterator<Item = G>) -> Self {
         let tracer = DeviceTracer::on(first.clone());
-        let labeler = DeviceLabeler::on(first.clone());
+        let labeler = tracer.labeler().clone();
         let router = DeviceRouter::on(first.clone());
         let costs = DeviceDistances::on(first.clone());
         let mut all = vec![first];

@@ -154,8 +154,8 @@ pub unsafe fn image_starts(
     if image > images {
         return;
     }
-    // planted: image-starts-total
     let before = if image == images {
+        // planted: image-starts-total
         total.ldg(0u32)
     } else {
         let word = image * pitch;

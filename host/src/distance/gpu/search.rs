@@ -13,7 +13,7 @@ use crate::distance::real::Real;
 use crate::distance::search::{Frame, on_barrier, overflow, refuse};
 use crate::distance::{CostDistanceOptions, Friction, Sources};
 use crate::error::Result;
-use crate::gpu::{Gpu, GpuBuffer, GpuLauncher, OnGpu};
+use crate::gpu::{Gpu, GpuBuffer, GpuLauncher, OnGpu, WorkingMemory};
 use crate::memory::push;
 
 /// The codes of the steps whose shares the kernels take, in their order.
@@ -168,6 +168,12 @@ fn raster<P>(frame: &Frame<P>) -> CostRaster {
     }
 }
 
+impl<P: DeviceReal, G: Gpu> WorkingMemory for DeviceSearch<P, G> {
+    fn bytes(&self) -> u64 {
+        self.friction.bytes() + self.costs.bytes() + self.queue.pending.bytes()
+    }
+}
+
 impl<P: DeviceReal, G: Gpu> DeviceSearch<P, G> {
     /// Allocates the memory.
     pub(crate) fn new(gpu: &G, frame: &Frame<P>) -> Result<Self> {
@@ -198,11 +204,6 @@ impl<P: DeviceReal, G: Gpu> DeviceSearch<P, G> {
     /// Whether it serves a raster of this size.
     pub(crate) fn fits(&self, frame: &Frame<P>) -> bool {
         self.raster == raster(frame)
-    }
-
-    /// The bytes of the device's memory that it takes.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.friction.bytes() + self.costs.bytes() + self.queue.pending.bytes()
     }
 
     /// Rounds the friction, and notes where paths start. Waits until all of it is checked.

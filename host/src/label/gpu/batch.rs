@@ -15,7 +15,6 @@ use trazar_kernels::image::{BitImage, row_words};
 use trazar_kernels::label::tiles::layout::TileLayout;
 
 use super::DeviceLabeler;
-use super::direct;
 use super::runs::HostLabels;
 use super::statistics::{MeasureBuffers, check_sums};
 use super::tiles::Tiles;
@@ -250,11 +249,14 @@ impl<G: Gpu> DeviceLabeler<G> {
                         self.label_one_by_one(bits, labels, range.start, layout, options)?
                     }
                     _ => {
-                        let mut tiles = Tiles::new(gpu, layout, options.components.connectivity)?;
+                        let connectivity = options.components.connectivity;
+                        let mut tiles = Tiles::new(gpu, layout, connectivity, self.kept.take())?;
                         tiles.label(gpu, bits, of_portion)?;
                         tiles.join(gpu, bits, of_portion)?;
                         tiles.write(gpu, bits, of_portion, None)?;
-                        tiles.image_starts(gpu)?
+                        let starts = tiles.image_starts(gpu)?;
+                        self.kept.put(tiles.into_scratch());
+                        starts
                     }
                 }
             });
@@ -288,7 +290,7 @@ impl<G: Gpu> DeviceLabeler<G> {
         layout: TileLayout,
         options: &LabelOptions,
     ) -> Result<G::Buffer<u32>> {
-        let (gpu, connectivity) = (&self.gpu, options.components.connectivity);
+        let gpu = &self.gpu;
         let single = TileLayout {
             images: 1,
             pitch: layout.image_words(),
@@ -305,7 +307,7 @@ impl<G: Gpu> DeviceLabeler<G> {
             let total = unsafe {
                 let words =
                     View::from_raw_parts(bits.as_ptr().wrapping_add(start), single.pitch as usize);
-                direct::label(gpu, words, of_image, single, connectivity)?
+                self.label_view(words, of_image, single, options)?
             };
             starts.push(starts[image].wrapping_add(read_first(&total)?));
         }

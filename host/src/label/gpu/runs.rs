@@ -12,9 +12,9 @@ use trazar_kernels::label::runs::{count_runs, run_labels};
 use trazar_kernels::label::tiles::layout::TileLayout;
 
 use super::DeviceLabeler;
-use super::number::CountBuffers;
+use super::scratch::Scratch;
 use crate::error::Result;
-use crate::gpu::{Gpu, GpuBuffer};
+use crate::gpu::{Gpu, GpuBuffer, grow};
 use crate::image::BinaryImage;
 use crate::image::gpu::{DeviceImage, DeviceImageBatch};
 use crate::label::cpu::{Strip, background, count_runs_in};
@@ -147,20 +147,23 @@ impl<G: Gpu> DeviceLabeler<G> {
             row_words: layout.row_words,
         };
         let word_count = layout.words();
-        let mut counts = match CountBuffers::new(gpu, word_count) {
+        let mut scratch = Scratch::of(gpu, self.kept.take())?;
+        let counts = &mut scratch.run_counts;
+        match counts.make_room(gpu, word_count) {
             Err(error) if error.is_out_of_memory() => return Ok(None),
-            counts => counts?,
-        };
+            done => done?,
+        }
         let (views, scan) = counts.views_mut();
         // SAFETY: the arrays have the lengths for the image, and only this queue uses them. The
         // scan is made ready by the kernel before it.
         unsafe {
             count_runs::launch_threads(&gpu.launcher(), word_count, image, views, scan)?;
-            counts.scan_chunks(gpu)?;
+            counts.scan_chunks(gpu, word_count)?;
         }
         let total = counts.total()?;
         let pixels = u64::from(layout.width) * u64::from(layout.height);
         if u64::from(total) > pixels / PIXELS_PER_RUN {
+            self.kept.put(scratch);
             return Ok(None);
         }
         let pitch_words = stacked.pitch.saturating_mul(layout.row_words);
@@ -173,12 +176,15 @@ impl<G: Gpu> DeviceLabeler<G> {
         if total > 0 {
             let labels = gpu.using(labels)?;
             let on_host = zeroed_vec(total as usize, "the labels of runs");
-            let memory = on_host.and_then(|on_host| Ok((gpu.alloc(total as usize)?, on_host)));
-            let (mut of_runs, on_host) = match memory {
+            let of_runs = &mut scratch.of_runs;
+            let memory = on_host.and_then(|on_host| {
+                grow(gpu, of_runs, total as usize)?;
+                Ok(on_host)
+            });
+            found.labels = match memory {
                 Err(error) if error.is_out_of_memory() => return Ok(None),
                 memory => memory?,
             };
-            found.labels = on_host;
             let (in_chunk, chunks) = counts.before();
             // SAFETY: there is one label per pixel, `gpu` has acquired image and labels, and the
             // counts are those of this image.
@@ -200,14 +206,15 @@ impl<G: Gpu> DeviceLabeler<G> {
             crate::threads::ensure();
             let pieces = found.labels.par_chunks_mut(PIECE);
             pieces.for_each(|piece| piece.fill(0));
-            of_runs.read(&mut found.labels)?;
-            found.chunks = counts.chunks_to_host()?;
+            of_runs.read_at(0, &mut found.labels)?;
+            found.chunks = counts.chunks_to_host(word_count)?;
             if stacked.images > 1 {
                 let starts = counts.image_starts(gpu, stacked.images, pitch_words)?;
                 found.starts = starts.to_vec()?;
             }
         }
         words.finish()?;
+        self.kept.put(scratch);
         Ok(Some(found))
     }
 }

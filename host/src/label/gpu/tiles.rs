@@ -12,7 +12,7 @@ use trazar_kernels::label::tiles::runs::{TileComponents, TileRuns, TileRunsBuffe
 use trazar_kernels::label::tiles::write::{tiles_write, tiles_write_numbered};
 use trazar_kernels::primitives::scan::ScanState;
 
-use super::number::NumberingBuffers;
+use super::scratch::{RunLengths, Scratch};
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer, OnGpu};
 use crate::label::Connectivity;
@@ -26,18 +26,29 @@ use crate::label::Connectivity;
 pub(super) struct Tiles<G: Gpu> {
     layout: TileLayout,
     connectivity: Connectivity,
-    numbering: NumberingBuffers<G>,
-    runs: TileRunsBuffers<OnGpu<G>>,
+    scratch: Scratch<G>,
 }
 
 impl<G: Gpu> Tiles<G> {
-    pub(super) fn new(gpu: &G, layout: TileLayout, connectivity: Connectivity) -> Result<Self> {
+    /// In the memory `kept` from an earlier labelling on `gpu`, or in new memory.
+    pub(super) fn new(
+        gpu: &G,
+        layout: TileLayout,
+        connectivity: Connectivity,
+        kept: Option<Scratch<G>>,
+    ) -> Result<Self> {
+        let mut scratch = Scratch::of(gpu, kept)?;
+        scratch.make_room(gpu, layout.words(), RunLengths::of(layout))?;
         Ok(Self {
             layout,
             connectivity,
-            numbering: NumberingBuffers::new(gpu, layout.words())?,
-            runs: TileRunsBuffers::alloc(&OnGpu(gpu.clone()), &layout)?,
+            scratch,
         })
+    }
+
+    /// The memory, for the next labelling on the same queue.
+    pub(super) fn into_scratch(self) -> Scratch<G> {
+        self.scratch
     }
 
     /// The outputs of the kernels that label tiles.
@@ -45,12 +56,13 @@ impl<G: Gpu> Tiles<G> {
         &'a mut self,
         labels: ViewMut<'a, u32>,
     ) -> (TileRunsMut<'a>, TileComponents<'a>, ScanState<'a>) {
-        let runs = self.runs.views();
+        let runs = self.scratch.runs.views();
+        let numbering = &mut self.scratch.numbering;
         let components = TileComponents {
             parents: labels,
-            roots: self.numbering.roots.view_mut(),
+            roots: numbering.roots.view_mut(),
         };
-        let (_, scan) = self.numbering.counts.views_mut();
+        let (_, scan) = numbering.counts.views_mut();
         (runs, components, scan)
     }
 
@@ -131,7 +143,7 @@ impl<G: Gpu> Tiles<G> {
     /// # Safety
     /// As for [`join`](Self::join).
     pub(super) unsafe fn finish(
-        mut self,
+        &mut self,
         gpu: &G,
         image: View<'_, u64>,
         labels: ViewMut<'_, u32>,
@@ -141,7 +153,7 @@ impl<G: Gpu> Tiles<G> {
             self.join(gpu, image, labels)?;
             self.write(gpu, image, labels, None)?;
         }
-        Ok(self.into_total())
+        self.take_total(gpu)
     }
 
     /// Joins the tiles' components and numbers them. `labels` are not final labels yet, and only
@@ -157,7 +169,10 @@ impl<G: Gpu> Tiles<G> {
         labels: ViewMut<'_, u32>,
     ) -> Result<()> {
         let (on, layout, connectivity) = (&gpu.launcher(), self.layout, self.connectivity);
-        let runs = self.runs();
+        let Scratch {
+            runs, numbering, ..
+        } = &mut self.scratch;
+        let runs = runs_of(runs);
         // SAFETY: all arrays have the lengths that the kernels ask for, and only this queue uses
         // them. The launches are in the order that the kernels ask for.
         unsafe {
@@ -169,37 +184,29 @@ impl<G: Gpu> Tiles<G> {
             }
             let components = TileComponents {
                 parents: labels,
-                roots: self.numbering.roots.view_mut(),
+                roots: numbering.roots.view_mut(),
             };
-            let (counts, _) = self.numbering.counts.views_mut();
+            let (counts, _) = numbering.counts.views_mut();
             tiles_flatten::launch_threads(on, layout.words(), components, counts, layout)?;
-            self.numbering.counts.scan_chunks(gpu)
-        }
-    }
-
-    /// The runs, as the tiles' kernels read them.
-    fn runs(&self) -> TileRuns<'_> {
-        TileRuns {
-            firsts: self.runs.firsts.view(),
-            offsets: self.runs.offsets.view(),
-            sides: self.runs.sides.view(),
+            numbering.counts.scan_chunks(gpu, layout.words())
         }
     }
 
     /// The number of components, after [`join`](Self::join). Waits for it.
     pub(super) fn count(&self) -> Result<u32> {
-        self.numbering.counts.total()
+        self.scratch.numbering.counts.total()
     }
 
     /// The number of components before each image, then of all, after [`join`](Self::join).
     pub(super) fn image_starts(&self, gpu: &G) -> Result<G::Buffer<u32>> {
         let (images, words) = (self.layout.images, self.layout.image_words());
-        self.numbering.counts.image_starts(gpu, images, words)
+        let counts = &self.scratch.numbering.counts;
+        counts.image_starts(gpu, images, words)
     }
 
-    /// The array of one element that [`count`](Self::count) reads.
-    pub(super) fn into_total(self) -> G::Buffer<u32> {
-        self.numbering.counts.into_total()
+    /// Takes the array of one element that [`count`](Self::count) reads.
+    pub(super) fn take_total(&mut self, gpu: &G) -> Result<G::Buffer<u32>> {
+        self.scratch.numbering.counts.take_total(gpu)
     }
 
     /// The numbers of the components on the first and on the last row: one per pixel of the first
@@ -222,9 +229,9 @@ impl<G: Gpu> Tiles<G> {
                 &gpu.launcher(),
                 layout.width,
                 image,
-                self.runs(),
+                runs_of(&self.scratch.runs),
                 labels,
-                self.numbering.numbering(layout),
+                self.scratch.numbering.numbering(layout),
                 rim.view_mut(),
                 layout,
                 self.connectivity,
@@ -251,7 +258,8 @@ impl<G: Gpu> Tiles<G> {
             (layout.image_tiles(), layout.images),
             run_bytes(connectivity),
         );
-        let (runs, numbering) = (self.runs(), self.numbering.numbering(layout));
+        let runs = runs_of(&self.scratch.runs);
+        let numbering = self.scratch.numbering.numbering(layout);
         // SAFETY: as in `rim`; the caller vouches for the table.
         unsafe {
             match table {
@@ -280,5 +288,14 @@ impl<G: Gpu> Tiles<G> {
                 ),
             }
         }
+    }
+}
+
+/// The runs, as the tiles' kernels read them.
+fn runs_of<G: Gpu>(runs: &TileRunsBuffers<OnGpu<G>>) -> TileRuns<'_> {
+    TileRuns {
+        firsts: runs.firsts.view(),
+        offsets: runs.offsets.view(),
+        sides: runs.sides.view(),
     }
 }
