@@ -217,7 +217,9 @@ fn check_engine(
         reported.lock().unwrap().push(share);
         ControlFlow::Continue(())
     });
-    let found = engine.label_batch(images, options).unwrap();
+    let found = engine
+        .label_batch(images, options)
+        .unwrap_or_else(|error| panic!("seed {}: {error}", seed()));
     compare(&found, expected).unwrap_or_else(|error| panic!("seed {}: {error}", seed()));
     assert_eq!(reports.lock().unwrap().last(), Some(&1.0));
 
@@ -230,7 +232,7 @@ fn check_engine(
     let mut labels = vec![7; of_images.len()];
     let found = engine
         .label_batch_into(images, options, &mut labels)
-        .unwrap();
+        .unwrap_or_else(|error| panic!("seed {}: {error}", seed()));
     assert!(labels == of_images, "not the CPU's labels, seed {}", seed());
     for (found, expected) in found.iter().zip(expected) {
         assert_eq!(found.count, expected.count());
