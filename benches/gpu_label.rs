@@ -12,7 +12,8 @@
 //! |---|---|
 //! | `TRAZAR_BENCH_SIDES=512,4096` | the sizes; from 65536 on, a tiling with known labels in place of the images |
 //! | `TRAZAR_BENCH_IMAGES=blobs,noise:0.5` | the images |
-//! | `TRAZAR_BENCH_ONLY=tiles` | what is timed: `tiles`, `bytes`, `direct`, `host`, `scan`, `load`; `gpus` for all GPUs against one, on that tiling |
+//! | `TRAZAR_BENCH_ONLY=tiles` | what is timed: `tiles`, `bytes`, `direct`, `host`, `scan`, `load`, `batch`; `gpus` for all GPUs against one, on that tiling |
+//! | `TRAZAR_BENCH_BATCHES=256:1024` | for `batch`: numbers of images and their sides |
 //! | `TRAZAR_BENCH_PTX=A,B` | PTX files with variants of the kernels, which are timed, too |
 //!
 //! Without a GPU the bench says so and ends.
@@ -24,8 +25,8 @@ use trazar::generate::Pattern;
 use trazar::gpu::Scanner;
 use trazar::label::MultiLabeler;
 use trazar::{
-    BinaryImage, Connectivity, DeviceBytes, DeviceImage, DeviceLabeler, Engine, LabelAlgorithm,
-    LabelOptions, Result,
+    BinaryImage, Connectivity, DeviceBytes, DeviceImage, DeviceImageBatch, DeviceLabeler, Engine,
+    LabelAlgorithm, LabelOptions, Result,
 };
 use trazar_bench_support::images;
 use trazar_bench_support::settings::list;
@@ -234,6 +235,88 @@ fn bench_host(
     Ok(())
 }
 
+/// A batch of `count` images of `side` by `side` pixels, resident and from host to host, by the
+/// host's clock: the whole of `label_batch` and `label_stats_batch`, one image after the other
+/// beside it, and the processor. Each result is first compared with the processor's.
+fn bench_batch(labeler: &DeviceLabeler<Queue>, name: &str, count: u32, side: u32) -> Result<()> {
+    let pattern: Pattern = name.parse()?;
+    let images: Result<Vec<_>> = (0..u64::from(count))
+        .map(|seed| pattern.generate(side, side, seed))
+        .collect();
+    let images = images?;
+    let stream = labeler.gpu().stream();
+    let batch = DeviceImageBatch::upload(labeler.gpu(), &images)?;
+    let alone: Result<Vec<_>> = images
+        .iter()
+        .map(|image| DeviceImage::upload(labeler.gpu(), image))
+        .collect();
+    let alone = alone?;
+    let pixels = f64::from(count) * f64::from(side) * f64::from(side);
+    println!("{count} images of {name} {side} x {side}, median by the host's clock");
+    let bytes: DeviceBuffer<u8> = stream.alloc_zeroed(2 * pixels as usize)?;
+    let mut target: DeviceBuffer<u8> = stream.alloc(2 * pixels as usize)?;
+    // As many bytes as labels have, once read and once written.
+    let copy_ms = median_wall_ms(|| {
+        target.copy_from(0, &bytes, 0..bytes.len())?;
+        Ok(stream.synchronize()?)
+    })?;
+    drop((bytes, target));
+    row("copy of half the labels", copy_ms, 4.0 * pixels, copy_ms);
+    let wait = || -> Result<()> { Ok(stream.synchronize()?) };
+    for statistics in [false, true] {
+        let options = LabelOptions::default().statistics(statistics);
+        let expected = Engine::cpu().label_batch(&images, &options)?;
+        let found = labeler.label_batch(&batch, &options)?.to_host()?;
+        assert!(found == expected, "wrong labels: resident");
+        let on_gpu = Engine::on(labeler.gpu().clone());
+        let found = on_gpu.label_batch(&images, &options)?;
+        assert!(found == expected, "wrong labels: from host to host");
+        let what = if statistics { "stats" } else { "labels" };
+        let counted = |what: &str, ms: f64| row(what, ms, 4.125 * pixels, copy_ms);
+        let ms = median_wall_ms(|| {
+            let found = labeler.label_batch(&batch, &options)?;
+            found.counts()?;
+            Ok(())
+        })?;
+        counted(&format!("{what}, resident"), ms);
+        let ms = median_wall_ms(|| {
+            for image in &alone {
+                labeler.label(image, &options)?;
+            }
+            wait()
+        })?;
+        counted(&format!("{what}, resident, each alone"), ms);
+        let mut labels = vec![1; pixels as usize];
+        for (on, engine) in [("GPU", &on_gpu), ("processor", &Engine::cpu())] {
+            let ms = median_wall_ms(|| {
+                engine.label_batch(&images, &options)?;
+                Ok(())
+            })?;
+            counted(&format!("{what}, host to host, {on}"), ms);
+            let ms = median_wall_ms(|| {
+                engine.label_batch_into(&images, &options, &mut labels)?;
+                Ok(())
+            })?;
+            counted(&format!("{what}, into an array, {on}"), ms);
+        }
+    }
+    Ok(())
+}
+
+/// The batches that the environment asks for.
+fn bench_batches(labeler: &DeviceLabeler<Queue>) -> Result<()> {
+    for batch in list("TRAZAR_BENCH_BATCHES", "256:1024,64:1024,256:256,4096:64") {
+        let Some((count, side)) = batch.split_once(':') else {
+            panic!("TRAZAR_BENCH_BATCHES has `{batch}`, which is no COUNT:SIDE");
+        };
+        let number = |text: &str| text.parse().expect("a number in TRAZAR_BENCH_BATCHES");
+        for name in list("TRAZAR_BENCH_IMAGES", "blobs,noise:0.5") {
+            bench_batch(labeler, &name, number(count), number(side))?;
+        }
+    }
+    Ok(())
+}
+
 /// The smallest side that takes the tiling.
 const LARGE: u32 = 65536;
 
@@ -383,7 +466,10 @@ fn bench_scan(labeler: &DeviceLabeler<Queue>) -> Result<()> {
 }
 
 fn main() -> Result<()> {
-    let only = list("TRAZAR_BENCH_ONLY", "tiles,bytes,direct,host,scan,load");
+    let only = list(
+        "TRAZAR_BENCH_ONLY",
+        "tiles,bytes,direct,host,scan,load,batch",
+    );
     let started = Instant::now();
     let device = match Device::open(0) {
         Ok(device) => device,
@@ -421,6 +507,9 @@ fn main() -> Result<()> {
 fn bench(labeler: &DeviceLabeler<Queue>, only: &[String]) -> Result<()> {
     if only.iter().any(|item| item == "scan") {
         bench_scan(labeler)?;
+    }
+    if only.iter().any(|item| item == "batch") {
+        bench_batches(labeler)?;
     }
     for side in list("TRAZAR_BENCH_SIDES", "512,1024,2048,4096,8192,16384") {
         if let Ok(side) = side.parse()

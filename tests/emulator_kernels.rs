@@ -99,6 +99,10 @@ fn every_kernel_of_the_ptx_is_emulated() {
             &LabelOptions::default().algorithm(LabelAlgorithm::Direct),
         )
         .unwrap();
+    let batch = DeviceImageBatch::upload(&emulator, [&image, &image]).unwrap();
+    labeler
+        .label_batch(&batch, &LabelOptions::default().statistics(true))
+        .unwrap();
     let bytes: Vec<u8> = (0..272 * 80u32).map(|i| ((i * i) >> 4) as u8).collect();
     let bytes = emulator.upload(&bytes).unwrap();
     DeviceImage::pack(

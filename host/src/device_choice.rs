@@ -137,18 +137,16 @@ impl Job {
         }
     }
 
+    /// The job of labelling `images`.
+    pub(crate) fn labels(images: &[BinaryImage]) -> Self {
+        let (pixels, sides) = measure_all(images);
+        Self::Label { pixels, sides }
+    }
+
     /// The job of tracing `images`.
     pub(crate) fn traces(images: &[BinaryImage]) -> Self {
-        let (mut all_pixels, mut all_sides) = (0, 0);
-        for image in images {
-            let (pixels, sides) = measure(image);
-            all_pixels += pixels;
-            all_sides += sides;
-        }
-        Self::Trace {
-            pixels: all_pixels,
-            sides: all_sides,
-        }
+        let (pixels, sides) = measure_all(images);
+        Self::Trace { pixels, sides }
     }
 
     /// The job of routing `nets` on `grid`.
@@ -310,6 +308,17 @@ const LAUNCHES: f64 = 0.4e6;
 
 /// The same for labels and contours, which wait once.
 const IMAGE_LAUNCHES: f64 = 0.1e6;
+
+/// The pixels and the sides of all images, as [`measure`] counts those of one.
+fn measure_all(images: &[BinaryImage]) -> (u64, u64) {
+    let mut all = (0, 0);
+    for image in images {
+        let (pixels, sides) = measure(image);
+        all.0 += pixels;
+        all.1 += sides;
+    }
+    all
+}
 
 /// The number of pixels of an image, and the approximate number of its vertical pixel edges.
 fn measure(image: &BinaryImage) -> (u64, u64) {

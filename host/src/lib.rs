@@ -192,7 +192,8 @@ pub use image::{
 };
 #[doc(no_inline)]
 pub use label::{
-    Component, Connectivity, DeviceLabeler, DeviceLabels, LabelAlgorithm, LabelOptions, Labels,
+    Component, Connectivity, DeviceLabelBatch, DeviceLabeler, DeviceLabels, LabelAlgorithm,
+    LabelOptions, Labels,
 };
 pub use progress::ProgressFn;
 #[doc(no_inline)]

@@ -7,11 +7,8 @@ use pyo3::exceptions::PyMemoryError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use rayon::prelude::*;
 use trazar::label::LabelSummary;
-use trazar::{
-    Backend, BinaryImage, Component, Connectivity, Engine, Job, LabelAlgorithm, LabelOptions,
-};
+use trazar::{BinaryImage, Component, Connectivity, Engine, Job, LabelAlgorithm, LabelOptions};
 
 use crate::arguments::{Name, named};
 use crate::arrays::{collect, owned};
@@ -97,7 +94,7 @@ pub(crate) fn label<'py>(
         };
         let labels = array.array.bind(py).clone();
         let found = work::run(py, engine, size, move |engine: &Engine| {
-            label_each(engine, &input.images, &options, &mut array)
+            label_into(engine, &input.images, batch, &options, array.elements())
         })?;
         (labels, found)
     } else {
@@ -203,32 +200,22 @@ impl Output {
     }
 }
 
-/// Labels each of some images of one size, into `output`.
-fn label_each(
+/// Labels an image, or each image of a batch, into `labels`.
+fn label_into(
     engine: &Engine,
     images: &[BinaryImage],
+    batch: bool,
     options: &LabelOptions,
-    output: &mut Output,
+    labels: &mut [u32],
 ) -> trazar::Result<Vec<LabelSummary>> {
-    let Some(first) = images.first() else {
-        return Ok(Vec::new());
+    let found = match images {
+        [image] if !batch => vec![engine.label_into(image, options, labels)?],
+        images => engine.label_batch_into(images, options, labels)?,
     };
-    let label = |(image, place): (&BinaryImage, &mut [u32])| {
-        let found = engine.label_into(image, options, place)?;
+    for found in &found {
         checked(found.count)?;
-        Ok(found)
-    };
-    let pixels = first.pixel_count() as usize;
-    match engine.backend() {
-        Backend::Cpu => {
-            let places = output.elements().par_chunks_exact_mut(pixels);
-            images.par_iter().zip(places).map(label).collect()
-        }
-        _ => {
-            let places = output.elements().chunks_exact_mut(pixels);
-            images.iter().zip(places).map(label).collect()
-        }
     }
+    Ok(found)
 }
 
 /// Refuses more components than SciPy's type of labels can count.

@@ -16,6 +16,7 @@ use trazar_test_support::emulators;
 
 pub(crate) mod label;
 pub(crate) mod label_bands;
+pub(crate) mod label_batch;
 pub(crate) mod measure;
 pub(crate) mod racecheck;
 pub(crate) mod route;
@@ -173,6 +174,14 @@ macro_rules! suite {
                 labels_by_several_devices
                 labels_of_parts_on_several_gpus
                 parts_of_other_images_are_refused
+            }
+            label_batch {
+                batches_of_random_images
+                batches_do_not_connect_at_seams
+                batches_of_empty_images_and_of_one
+                batches_of_many_images
+                label_batches_of_engines
+                threads_share_an_engine
             }
             racecheck {
                 racecheck_labels

@@ -11,8 +11,8 @@ use trazar::route::{
     RouteOptions,
 };
 use trazar::{
-    BinaryImage, Connectivity, DeviceImage, DeviceLabeler, Engine, Error, LabelAlgorithm,
-    LabelOptions, TraceOptions,
+    BinaryImage, Connectivity, DeviceImage, DeviceImageBatch, DeviceLabeler, Engine, Error,
+    LabelAlgorithm, LabelOptions, TraceOptions,
 };
 use trazar_test_support::emulators::{emulator_of, seed};
 use trazar_test_support::grids::{Weights, random_grid};
@@ -23,12 +23,14 @@ use crate::devices::label::check_labels;
 use crate::devices::route_fields::{check_nets, close_pins, pairs_far_apart};
 
 /// An emulator on which every fourth allocation of 16-bit elements fails with that error: a band
-/// makes three, so that no two bands have memory for their tiles at once.
+/// makes three, so that no two bands have memory for their tiles at once. Those of no elements
+/// don't count.
 fn short_of_memory(error: impl Fn(Allocation) -> Error + Send + 'static) -> Watched {
     let mut allocations = 0;
     Watched::refusing(emulator_of(seed()), move |allocation| {
-        allocations += u32::from(allocation.element == 2);
-        let is_fourth = allocation.element == 2 && allocations.is_multiple_of(4);
+        let counts = allocation.element == 2 && allocation.bytes > 0;
+        allocations += u32::from(counts);
+        let is_fourth = counts && allocations.is_multiple_of(4);
         is_fourth.then(|| error(allocation))
     })
 }
@@ -175,7 +177,7 @@ fn an_image_of_another_device_is_refused() {
     assert!(matches!(refused, Err(Error::Emulator(_))), "{refused:?}");
 }
 
-/// An engine keeps the memory that it traces in. Where there is none for another job, it gives that
+/// An engine keeps the memory that it works in. Where there is none for another job, it gives that
 /// back and tries once more.
 #[test]
 fn an_engine_gives_its_memory_back() {
@@ -215,8 +217,10 @@ fn an_engine_gives_its_memory_back() {
     let found = engine.label(&second, &labels).unwrap();
     assert_eq!(found.as_slice(), expected.as_slice());
     assert_eq!(gpu.refused(), 2);
-    // Labels keep nothing, so that the engine has nothing to give back for the next.
-    assert_eq!(engine.working_memory(), 0);
+    let of_labels = engine.working_memory();
+    assert!(of_labels > 0);
+    assert_eq!(engine.release_working_memory(), of_labels);
+    // Now the engine has nothing to give back.
     is_short.store(true, Relaxed);
     let refused = engine.label(&second, &labels);
     assert!(
@@ -281,4 +285,85 @@ fn nets_without_memory_for_fields_go_to_tiles() {
     let expected = Engine::cpu().route(&grid, &nets, &RouteOptions::default());
     let mistake = mistake(found, &expected.unwrap(), RouteAlgorithm::Fields);
     assert_eq!(mistake, None);
+}
+
+/// Once images of some sizes are labelled, others of these sizes need memory for their labels
+/// alone, in any order.
+#[test]
+fn labels_in_memory_that_is_kept() {
+    let is_kept = Arc::new(AtomicBool::new(false));
+    let refuses = is_kept.clone();
+    let gpu = Watched::refusing(emulator_of(seed()), move |allocation| {
+        // Labels and their numbers have 32 bits. All else that grows has 16 or 64.
+        let other = allocation.element != 4 && allocation.bytes > 0;
+        (other && refuses.load(Relaxed)).then(|| allocation.out_of_memory())
+    });
+    let labeler = DeviceLabeler::on(gpu.clone());
+    let sizes = [(300, 70), (9, 700), (700, 9), (1, 1), (64, 64)];
+    let images = sizes.map(|(width, height)| {
+        let image = generate::noise(width, height, 0.4, seed()).unwrap();
+        let on_device = DeviceImage::upload(&gpu, &image).unwrap();
+        let batch = DeviceImageBatch::upload(&gpu, [&image, &image]).unwrap();
+        (image, on_device, batch)
+    });
+    let label_all = |connectivity: Connectivity, from: usize| {
+        let images = images.iter().cycle().skip(from).take(images.len());
+        let runs = images.flat_map(|image| ALGORITHMS.map(|algorithm| (image, algorithm)));
+        for ((image, on_device, batch), algorithm) in runs {
+            let expected = options(connectivity, LabelAlgorithm::Sequential, false);
+            let expected = Engine::cpu().label(image, &expected).unwrap();
+            let run = options(connectivity, algorithm, false);
+            let found = labeler.label(on_device, &run).unwrap().to_host().unwrap();
+            assert_eq!(difference(&found, &expected), None, "not the CPU's labels");
+            let found = labeler.label_batch(batch, &run).unwrap();
+            for found in found.to_host().unwrap() {
+                assert_eq!(difference(&found, &expected), None, "not the CPU's labels");
+            }
+        }
+    };
+    label_all(Connectivity::Four, 0);
+    let kept = labeler.working_memory();
+    is_kept.store(true, Relaxed);
+    for (from, connectivity) in [(3, Connectivity::Eight), (1, Connectivity::Four)] {
+        label_all(connectivity, from);
+        assert_eq!(labeler.working_memory(), kept);
+    }
+    assert_eq!(labeler.clone().release_working_memory(), kept);
+    let refused = labeler.label(&images[0].1, &LabelOptions::default());
+    assert!(
+        matches!(&refused, Err(error) if error.is_out_of_memory()),
+        "{refused:?}"
+    );
+}
+
+/// Where there is no memory for all images of a batch, an engine labels fewer at once.
+#[test]
+fn batches_without_memory_for_all_images() {
+    let images: Vec<_> = (0..7)
+        .map(|i| generate::noise(40, 30, 0.4, seed().wrapping_add(i)).unwrap())
+        .collect();
+    let options = LabelOptions::default().statistics(true);
+    let expected: Vec<_> = images
+        .iter()
+        .map(|image| Engine::cpu().label(image, &options).unwrap())
+        .collect();
+    // Labels of 1, 2, ... 7 images, and of none.
+    for fits in 0..=7 {
+        let gpu = Watched::refusing(emulator_of(seed()), move |allocation| {
+            let refused = allocation.element == 4 && allocation.bytes > fits * 40 * 30 * 4;
+            refused.then(|| allocation.out_of_memory())
+        });
+        let found = Engine::on(gpu.clone()).label_batch(&images, &options);
+        if fits == 0 {
+            assert!(
+                matches!(&found, Err(error) if error.is_out_of_memory()),
+                "{found:?}"
+            );
+            continue;
+        }
+        assert_eq!(gpu.refused() > 0, fits < 7, "room for {fits}");
+        for (found, expected) in found.unwrap().iter().zip(&expected) {
+            assert_eq!(difference(found, expected), None, "not the CPU's labels");
+        }
+    }
 }

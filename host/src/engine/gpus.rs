@@ -10,7 +10,10 @@ use crate::gpu::{Gpu, GpuBuffer};
 use crate::image::BinaryImage;
 use crate::image::gpu::AnyValues;
 use crate::label::parts::{BandNumbers, LabelPart, Workers, workers_on};
-use crate::label::{self, ComponentOptions, Connectivity, DeviceLabeler, LabelOptions, Labels};
+use crate::label::{
+    self, ComponentOptions, Connectivity, DeviceLabeler, HostLabels, LabelOptions, LabelSummary,
+    Labels,
+};
 use crate::measure::{self, AnyIntensities, MeasureOptions, Measures};
 use crate::progress::Progress;
 use crate::regions::RegionOptions;
@@ -37,6 +40,15 @@ pub(super) trait DeviceJobs: Send + Sync {
     fn release_working_memory(&self) -> u64;
 
     fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels>;
+
+    /// Labels images of one size, which is one that a batch may have, each image's labels to its
+    /// place.
+    fn label_batch(
+        &self,
+        images: &[&BinaryImage],
+        options: &LabelOptions,
+        places: &mut [HostLabels<'_>],
+    ) -> Result<Vec<LabelSummary>>;
 
     fn label_values(&self, image: AnyValues<'_, '_>, connectivity: Connectivity) -> Result<Labels>;
 
@@ -110,6 +122,7 @@ pub(super) struct Gpus<G: Gpu> {
     all: Vec<G>,
     /// On the first GPU, as are those below. It keeps its working memory for its next image.
     tracer: DeviceTracer<G>,
+    /// The tracer's, with whose working memory it works.
     labeler: DeviceLabeler<G>,
     router: DeviceRouter<G>,
     /// It keeps its working memory too.
@@ -119,7 +132,7 @@ pub(super) struct Gpus<G: Gpu> {
 impl<G: Gpu> Gpus<G> {
     pub(super) fn new(first: G, others: impl IntoIterator<Item = G>) -> Self {
         let tracer = DeviceTracer::on(first.clone());
-        let labeler = DeviceLabeler::on(first.clone());
+        let labeler = tracer.labeler().clone();
         let router = DeviceRouter::on(first.clone());
         let costs = DeviceDistances::on(first.clone());
         let mut all = vec![first];
@@ -139,7 +152,7 @@ impl<G: Gpu> Gpus<G> {
     }
 
     /// Runs `work`, and again without working memory if there is too little memory.
-    fn run<T>(&self, work: impl Fn() -> Result<T>) -> Result<T> {
+    fn run<T>(&self, mut work: impl FnMut() -> Result<T>) -> Result<T> {
         match work() {
             Err(error) if error.is_out_of_memory() && self.release() > 0 => work(),
             result => result,
@@ -169,6 +182,25 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
             [_] => self.labeler.label_host(image, options),
             all => label::label_host(all, image, options),
         })
+    }
+
+    fn label_batch(
+        &self,
+        images: &[&BinaryImage],
+        options: &LabelOptions,
+        places: &mut [HostLabels<'_>],
+    ) -> Result<Vec<LabelSummary>> {
+        let found = self.run(|| self.labeler.label_host_batch(images, options, places));
+        match found {
+            Err(error) if error.is_out_of_memory() && images.len() > 1 => {
+                let half = images.len() / 2;
+                let (first, second) = places.split_at_mut(half);
+                let mut found = self.label_batch(&images[..half], options, first)?;
+                found.extend(self.label_batch(&images[half..], options, second)?);
+                Ok(found)
+            }
+            found => found,
+        }
     }
 
     fn label_values(&self, image: AnyValues<'_, '_>, connectivity: Connectivity) -> Result<Labels> {

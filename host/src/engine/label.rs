@@ -1,5 +1,7 @@
 //! Labelling.
 
+use std::sync::{Mutex, PoisonError};
+
 use super::Engine;
 use crate::device_choice::Job;
 use crate::error::{Error, Result};
@@ -8,8 +10,13 @@ use crate::label::parts::{
     BandLabels, BandNumbers, BandSource, LabelNumber, LabelPart, Workers, is_wide,
 };
 use crate::label::{
-    self, ComponentOptions, Connectivity, LabelAlgorithm, LabelOptions, LabelSummary, Labels,
+    self, ComponentOptions, Connectivity, HostLabels, LabelAlgorithm, LabelOptions, LabelSummary,
+    Labels,
 };
+use crate::memory::{collect, with_room};
+
+/// What errors of memory call the results of a batch.
+const BATCH: &str = "the labels of a batch";
 
 impl Engine {
     /// The algorithm that [`label`](Self::label) uses for these options. On the processor, small
@@ -89,6 +96,162 @@ impl Engine {
         let (found, summary) = self.label(image, options)?.into_labels_and_summary();
         labels.copy_from_slice(&found);
         Ok(summary)
+    }
+
+    /// Labels each of many images, as [`label`](Self::label) does. The processor labels several at
+    /// the same time. A GPU labels many images of one size at once, by
+    /// [`LabelAlgorithm::Tiles`]: one small image alone would leave most of it idle.
+    ///
+    /// On a GPU, the images that are labelled at once have about 2²⁹ pixels together, which take
+    /// 2.9 GB of its memory: 5.4 bytes per pixel. Where there is less, it labels fewer at once.
+    ///
+    /// ```
+    /// use trazar::{BinaryImage, Engine, LabelOptions};
+    ///
+    /// let images = [BinaryImage::from_art("##.#")?, BinaryImage::from_art("...#")?];
+    /// let labels = Engine::cpu().label_batch(&images, &LabelOptions::default())?;
+    /// assert_eq!(labels[0].as_slice(), [1, 1, 0, 2]);
+    /// assert_eq!(labels[1].as_slice(), [0, 0, 0, 1]);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`label`](Self::label), for any of the images.
+    pub fn label_batch(
+        &self,
+        images: &[BinaryImage],
+        options: &LabelOptions,
+    ) -> Result<Vec<Labels>> {
+        if let Some(engine) = self.chosen(
+            || Job::labels(images),
+            options.algorithm.map(LabelAlgorithm::backends),
+        ) {
+            return engine.label_batch(images, options);
+        }
+        if self.device.is_none() {
+            return self.each(images, |engine, image| engine.label(image, options));
+        }
+        let mut labels = with_room(images.len(), BATCH)?;
+        for image in images {
+            labels.push(label::background(image)?);
+        }
+        let places = labels.iter_mut().map(|labels| HostLabels {
+            labels,
+            is_zero: true,
+        });
+        let found = self.label_places(images, options, collect(places, BATCH)?)?;
+        let labels = images.iter().zip(labels).zip(found);
+        let labels = labels.map(|((image, labels), found)| Labels::of(image, labels, found));
+        collect(labels, BATCH)
+    }
+
+    /// As [`label_batch`](Self::label_batch), with the labels written to one array: those of the
+    /// first image, row by row and without padding, then those of the second, and so on. The
+    /// array's old values do not matter; after an error it holds some of the labels.
+    ///
+    /// ```
+    /// use trazar::{BinaryImage, Engine, LabelOptions};
+    ///
+    /// let images = [BinaryImage::from_art("##.#")?, BinaryImage::from_art(".#")?];
+    /// let mut labels = [7; 6];
+    /// let found = Engine::cpu().label_batch_into(&images, &LabelOptions::default(), &mut labels)?;
+    /// assert_eq!(labels, [1, 1, 0, 2, 0, 1]);
+    /// assert_eq!([found[0].count, found[1].count], [2, 1]);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`label`](Self::label), for any of the images, and
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if there is not one element per
+    /// pixel of all images.
+    pub fn label_batch_into(
+        &self,
+        images: &[BinaryImage],
+        options: &LabelOptions,
+        labels: &mut [u32],
+    ) -> Result<Vec<LabelSummary>> {
+        let needed = images.iter().map(BinaryImage::pixel_count).sum::<u64>() as usize;
+        if labels.len() != needed {
+            return Err(Error::LengthMismatch {
+                needed,
+                given: labels.len(),
+            });
+        }
+        if let Some(engine) = self.chosen(
+            || Job::labels(images),
+            options.algorithm.map(LabelAlgorithm::backends),
+        ) {
+            return engine.label_batch_into(images, options, labels);
+        }
+        let mut rest = labels;
+        let places = images.iter().map(|image| {
+            let (labels, after) =
+                std::mem::take(&mut rest).split_at_mut(image.pixel_count() as usize);
+            rest = after;
+            HostLabels {
+                labels,
+                is_zero: false,
+            }
+        });
+        let places = collect(places, BATCH)?;
+        if self.device.is_some() {
+            return self.label_places(images, options, places);
+        }
+        let places = places.into_iter().map(|place| Mutex::new(place.labels));
+        let work = collect(images.iter().zip(places), BATCH)?;
+        self.each(&work, |engine, (image, place)| {
+            let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
+            engine.label_into(image, options, &mut place)
+        })
+    }
+
+    /// Labels images on the engine's device, each image's labels to its place: those of one size at
+    /// once, wherever they are among the others.
+    fn label_places(
+        &self,
+        images: &[BinaryImage],
+        options: &LabelOptions,
+        places: Vec<HostLabels<'_>>,
+    ) -> Result<Vec<LabelSummary>> {
+        let Some(device) = &self.device else {
+            return Ok(Vec::new());
+        };
+        options
+            .algorithm_on(self.backend())
+            .check_runs_on(self.backend())?;
+        let mut order = collect(0..images.len(), BATCH)?;
+        let size = |&i: &usize| (images[i].width(), images[i].height());
+        order.sort_by_key(size);
+        let mut places = collect(places.into_iter().map(Some), BATCH)?;
+        let mut found = collect(images.iter().map(|_| None), BATCH)?;
+        let mut left = &order[..];
+        let mut done = 0;
+        while let Some(first) = left.first() {
+            let (width, height) = size(first);
+            let one_size = left.iter().take_while(|i| size(i) == (width, height));
+            let at_once = labelled_at_once(width, height).min(one_size.count());
+            let (now, rest) = left.split_at(at_once);
+            left = rest;
+            if let ([i], Some(HostLabels { labels, .. })) = (now, places[now[0]].as_mut())
+                && !label::fits_a_batch(width, height)
+            {
+                let (of_image, summary) = device
+                    .label(&images[*i], options)?
+                    .into_labels_and_summary();
+                labels.copy_from_slice(&of_image);
+                found[*i] = Some(summary);
+            } else {
+                let of_batch = collect(now.iter().map(|&i| &images[i]), BATCH)?;
+                let mut to = collect(now.iter().filter_map(|&i| places[i].take()), BATCH)?;
+                let summaries = device.label_batch(&of_batch, options, &mut to)?;
+                for (&i, summary) in now.iter().zip(summaries) {
+                    found[i] = Some(summary);
+                }
+            }
+            done += at_once;
+            self.progress().report(done as u64, images.len() as u64)?;
+        }
+        collect(found.into_iter().flatten(), BATCH)
     }
 
     /// Labels a band of an image, to be joined to the parts of the other bands; its first row is
@@ -238,4 +401,12 @@ impl Engine {
             .map(|device| device.label_workers(options))
             .transpose()
     }
+}
+
+/// The most images of that size that a GPU labels at once: about 2²⁹ pixels in whole words, but at
+/// least one image.
+fn labelled_at_once(width: u32, height: u32) -> usize {
+    const WORDS: u64 = 1 << 23;
+    let words = u64::from(width.div_ceil(64)) * (u64::from(height) + 1);
+    (WORDS / words).max(1) as usize
 }

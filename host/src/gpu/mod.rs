@@ -29,6 +29,7 @@ mod counts;
 mod cuda;
 mod emulator;
 mod in_use;
+mod kept;
 mod list_ranking;
 pub(crate) mod on_gpu;
 mod scan;
@@ -49,6 +50,7 @@ use crate::error::{Error, Result};
 pub(crate) use counts::{read_first, scan_counts};
 pub use in_use::InUse;
 pub(crate) use in_use::Lent;
+pub(crate) use kept::{Kept, WorkingMemory};
 pub(crate) use list_ranking::rank_lists;
 pub(crate) use on_gpu::OnGpu;
 pub(crate) use scan::ScanBuffers;
@@ -279,6 +281,21 @@ macro_rules! fill_values {
     ($($t:ty),*) => {$(impl FillValue for $t {})*};
 }
 fill_values!(u8, i8, u16, i16, u32, i32, f32);
+
+/// Makes `buffer` one of at least `len` elements, whose contents are lost if it has fewer.
+///
+/// # Errors
+/// Those of [`Gpu::alloc`].
+pub(crate) fn grow<G: Gpu, T: Pod>(gpu: &G, buffer: &mut G::Buffer<T>, len: usize) -> Result<()> {
+    if buffer.len() < len {
+        if !buffer.is_empty() {
+            // The old memory is free before the new is taken.
+            *buffer = gpu.alloc(0)?;
+        }
+        *buffer = gpu.alloc(len)?;
+    }
+    Ok(())
+}
 
 /// `gpus`, and a second queue of each that supports overlapping ones.
 ///

@@ -17,8 +17,11 @@ use glam::DVec2;
 #[doc(inline)]
 pub use trazar_kernels::label::Connectivity;
 
-pub use gpu::{DeviceLabeler, DeviceLabels, MultiLabeler, MultiLabels, UnfinishedLabels};
-pub(crate) use gpu::{label_host, region_layout};
+pub(crate) use cpu::background;
+pub use gpu::{
+    DeviceLabelBatch, DeviceLabeler, DeviceLabels, MultiLabeler, MultiLabels, UnfinishedLabels,
+};
+pub(crate) use gpu::{HostLabels, fits_a_batch, label_host, region_layout};
 pub use parts::{
     BandLabels, BandNumbers, BandPixels, BandSource, LabelBand, LabelNumber, LabelPart, LabelTable,
     components_from_bytes, components_to_bytes,
@@ -27,6 +30,7 @@ pub use parts::{
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::geometry::BoundingBox;
+use crate::image::BinaryImage;
 use crate::options::{names, setters};
 
 /// The algorithms that label. All give the same result.
@@ -206,6 +210,17 @@ pub struct Labels {
 }
 
 impl Labels {
+    /// Labels of an image, row by row, with their summary.
+    pub(crate) fn of(image: &BinaryImage, labels: Vec<u32>, summary: LabelSummary) -> Self {
+        Self {
+            width: image.width(),
+            height: image.height(),
+            labels,
+            count: summary.count,
+            components: summary.components,
+        }
+    }
+
     /// Width of the image that was labelled.
     pub fn width(&self) -> u32 {
         self.width

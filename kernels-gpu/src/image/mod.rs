@@ -7,6 +7,8 @@ pub mod pack;
 
 use cuda_std::prelude::*;
 
+use crate::primitives::quotient;
+
 /// Words per row of an image of `width` pixels.
 #[must_use]
 pub const fn row_words(width: u32) -> u32 {
@@ -29,6 +31,14 @@ pub struct BitImage<'a> {
 }
 
 impl BitImage<'_> {
+    /// The pixels of images that are stacked in this one, their tops `pitch` rows apart, with a row
+    /// of background after each; the last image may lack it. Past 2³², their number modulo 2³².
+    #[must_use]
+    pub const fn stack_pixels(&self, pitch: u32) -> u32 {
+        let rows_between = quotient(self.height, pitch);
+        self.width.wrapping_mul(self.height - rows_between)
+    }
+
     /// Whether pixel `(x, y)`, which is in the image, is foreground.
     #[inline(always)]
     #[must_use]

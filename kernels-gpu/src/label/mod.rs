@@ -1,7 +1,9 @@
 //! Label: the connected components of a binary image of 1 bit per pixel.
 //!
 //! A component's root is its first pixel in raster order, known by its index `y * width + x`.
-//! Components are numbered 1, 2, … in the order of their roots.
+//! Components are numbered 1, 2, … in the order of their roots. The kernels of [`tiles`] label many
+//! images of one size in one launch each, and those of [`statistics`] and [`runs`] take them
+//! stacked vertically.
 //!
 //! | file | stage |
 //! | --- | --- |

@@ -11,6 +11,9 @@
 //! | launch | [`count_roots`](fn@count_roots) with one thread per word, then a scan of `chunks` |
 //! | reads | 1 bit per pixel |
 //! | writes | 2 bytes per word, 4 bytes per chunk |
+//!
+//! Images of a batch are counted together, and [`image_starts`](fn@image_starts) then writes 4
+//! bytes per image: how many roots the images before it have.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
@@ -65,7 +68,14 @@ impl Numbering<'_> {
         let word = y * self.row_words + x / 64;
         // planted: number-itself
         let before = self.roots.ldg(word) & ((1 << (x % 64)) - 1);
-        self.chunks.ldg(word / CHUNK) + u32::from(self.in_chunk.ldg(word)) + before.count_ones() + 1
+        self.before(word) + before.count_ones() + 1
+    }
+
+    /// The number of roots before word `word`.
+    #[inline(always)]
+    #[must_use]
+    pub fn before(&self, word: u32) -> u32 {
+        self.chunks.ldg(word / CHUNK) + u32::from(self.in_chunk.ldg(word))
     }
 }
 
@@ -111,4 +121,45 @@ pub unsafe fn count_roots(roots: View<'_, u64>, counts: BitCounts<'_>, words: u3
     // planted: count-return
     let own = if word < words { roots.ldg(word) } else { 0 };
     counts.count(own, word, words);
+}
+
+/// The number of counted bits before each of several images, then of all: element `i` of `starts`
+/// is the number of bits before word `i * pitch`. `chunks` are the exclusive prefix sums of the
+/// chunks' counts, and `total` has one element, their sum.
+///
+/// # Safety
+///
+/// The images have `pitch` words each, for all of which `in_chunk` and `chunks` have the lengths.
+/// `starts` has `images + 1` elements, and nothing else uses it meanwhile. The launch has as many
+/// threads.
+#[kernel(
+    block = BLOCK,
+    len(
+        in_chunk = images * pitch,
+        chunks = self::chunks(images * pitch),
+        total = 1,
+        starts = images + 1,
+    ),
+)]
+pub unsafe fn image_starts(
+    in_chunk: View<'_, u16>,
+    chunks: View<'_, u32>,
+    total: View<'_, u32>,
+    images: u32,
+    pitch: u32,
+    starts: ViewMut<'_, u32>,
+) {
+    let image = thread::index_1d();
+    // planted: image-starts-end
+    if image > images {
+        return;
+    }
+    let before = if image == images {
+        // planted: image-starts-total
+        total.ldg(0u32)
+    } else {
+        let word = image * pitch;
+        chunks.ldg(word / CHUNK) + u32::from(in_chunk.ldg(word))
+    };
+    starts.st(image, before);
 }

@@ -40,17 +40,23 @@ pub unsafe fn count_runs(image: BitImage<'_>, counts: BitCounts<'_>, scan: ScanS
     counts.count(own, word, words);
 }
 
-/// Writes the labels of the runs: element `i` of `of_runs` is the label of run `i`.
+/// Writes the labels of the runs: element `i` of `of_runs` is the label of run `i`. `image` may be
+/// several images stacked vertically with a row of background after each: their tops are `pitch`
+/// rows apart.
 ///
 /// # Safety
 ///
-/// `labels` has one element per pixel of `image`. `in_chunk` are the counts of
-/// [`count_runs`](fn@count_runs), and `chunks` the exclusive prefix sums of its chunks' counts.
-/// `of_runs` has one element per run, and nothing else uses it meanwhile. The launch has one thread
-/// per word of the image.
+/// `labels` has one element per pixel of `image`, without the rows between images. `in_chunk` are
+/// the counts of [`count_runs`](fn@count_runs), and `chunks` the exclusive prefix sums of its
+/// chunks' counts. `of_runs` has one element per run, and nothing else uses it meanwhile. `pitch`
+/// is not 0. The launch has one thread per word of the image.
 #[kernel(
     block = BLOCK,
-    len(image = (), labels = image.width * image.height, in_chunk = image.row_words * image.height),
+    len(
+        image = (),
+        labels = image.stack_pixels(pitch),
+        in_chunk = image.row_words * image.height,
+    ),
 )]
 pub unsafe fn run_labels(
     image: BitImage<'_>,
@@ -58,6 +64,7 @@ pub unsafe fn run_labels(
     in_chunk: View<'_, u16>,
     chunks: View<'_, u32>,
     of_runs: ViewMut<'_, u32>,
+    pitch: u32,
 ) {
     let word = thread::index_1d();
     // planted: run-labels-end
@@ -71,7 +78,8 @@ pub unsafe fn run_labels(
         return;
     }
     let mut run = chunks.ldg(word / CHUNK) + u32::from(in_chunk.ldg(word));
-    let first_pixel = y * image.width + column * 64;
+    // planted: run-labels-row
+    let first_pixel = (y - quotient(y, pitch)) * image.width + column * 64;
     while rest != 0 {
         // planted: run-labels-pixel
         of_runs.st(run, labels.ldg(first_pixel + rest.trailing_zeros()));

@@ -8,6 +8,9 @@
 //!
 //! A thread goes down 32 rows of one column of words, and adds up runs as long as their label stays
 //! the same. All sums are of integers, so the order of additions does not matter.
+//!
+//! The components of all images of a batch are measured together, one image's after those of the
+//! images above it.
 
 use cuda_std::prelude::*;
 
@@ -27,8 +30,9 @@ pub const fn threads(row_words: u32, height: u32) -> u64 {
     row_words as u64 * height.div_ceil(STRIP) as u64
 }
 
-/// The measures of all components: element `i` of each array is that of component `i + 1`. The
-/// sizes are the number of components.
+/// The measures of all components: element `i` of each array is that of component `i + 1`; in a
+/// batch, those of an image follow those of the images above it. The sizes are the number of
+/// components.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, KernelParam)]
 #[lengths(u32, buffers = MeasureBuffers)]
@@ -111,21 +115,42 @@ impl Tally {
     }
 }
 
-/// Adds up the measures of every component. The first row of `image` has the coordinate
-/// `first_row`.
+/// Images stacked vertically, with a row of background after each, and their components.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, KernelParam)]
+pub struct Stack<'a> {
+    /// Per image: the number of components of the images above it.
+    #[len(self.images)]
+    pub starts: View<'a, u32>,
+    /// The number of images.
+    pub images: u32,
+    /// Rows from the top of an image to the top of the next one. The last image may have no row of
+    /// background below it.
+    pub pitch: u32,
+}
+
+/// Adds up the measures of every component of the images in `stack`, whose pixels are `image`. The
+/// first row of each image has the coordinate `first_row`.
 ///
 /// # Safety
 ///
-/// `labels` has one element per pixel of `image`, none larger than the length of the arrays of
-/// `measures`, which have their start values. Nothing else uses `measures` meanwhile. The launch
-/// has [`threads`] threads.
+/// `labels` has one element per pixel of the images, without the rows between them. A label plus
+/// its image's element of `stack.starts` is not larger than the length of the arrays of `measures`,
+/// which have their start values. Nothing else uses `measures` meanwhile. The launch has
+/// [`threads`] threads.
 #[kernel(
     block = BLOCK,
-    len(image = (), labels = image.width * image.height, measures = measures.area.len() as u32),
+    len(
+        image = (),
+        labels = image.stack_pixels(stack.pitch),
+        stack = (),
+        measures = measures.area.len() as u32,
+    ),
 )]
 pub unsafe fn measure(
     image: BitImage<'_>,
     labels: View<'_, u32>,
+    stack: Stack<'_>,
     first_row: u32,
     measures: ComponentMeasures<'_>,
 ) {
@@ -153,18 +178,23 @@ pub unsafe fn measure(
     let mut y = top;
     while y < bottom {
         let mut rest = words.ldg(y * row_words + word_x);
+        let above = quotient(y, stack.pitch);
+        // planted: measure-row
+        let row = (y - above) * width;
+        let y_in_image = y - above * stack.pitch;
         while rest != 0 {
             let stretch = Stretch::first(rest);
             rest = stretch.rest;
             let (start, end) = (word_x * 64 + stretch.start, word_x * 64 + stretch.end);
-            let label = labels.ldg(y * width + start);
+            // planted: measure-starts
+            let label = stack.starts.ldg(above) + labels.ldg(row + start);
             if label != current {
                 measures.add(current, &tally);
                 current = label;
                 tally = Tally::NOTHING;
             }
             // planted: measure-first-row
-            tally.add_run(first_row + y, start, end);
+            tally.add_run(first_row + y_in_image, start, end);
         }
         y += 1;
     }

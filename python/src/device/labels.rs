@@ -2,8 +2,11 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use trazar::cuda::{DeviceBuffer, Queue};
-use trazar::{Component, DeviceBytes, DeviceImage, DeviceLabeler, DeviceLabels, LabelOptions};
+use trazar::cuda::{DeviceBuffer, Queue, Stream};
+use trazar::{
+    Component, DeviceBytes, DeviceImage, DeviceLabelBatch, DeviceLabeler, DeviceLabels,
+    LabelOptions,
+};
 
 use super::array::{DeviceArray, Kind};
 use super::input::{Input, is_aligned};
@@ -29,6 +32,24 @@ impl Labelled {
             labels: Some(found.into_labels()),
             counts,
             measured: measured.into_iter().collect(),
+        })
+    }
+
+    /// The labels of a batch. Waits once for the numbers of components of all images.
+    fn batch(found: DeviceLabelBatch<Queue>) -> trazar::Result<Self> {
+        let counts = found.counts()?.to_vec();
+        let mut measured = Vec::new();
+        if let Some(mut rest) = found.components() {
+            for &count in &counts {
+                let (own, after) = rest.split_at(count as usize);
+                measured.push(own.to_vec());
+                rest = after;
+            }
+        }
+        Ok(Self {
+            labels: Some(found.into_labels()),
+            counts,
+            measured,
         })
     }
 }
@@ -80,29 +101,15 @@ pub(crate) fn device_label<'py>(
                 py.detach(|| Labelled::one(labeler.label(&packed?, &options)?))
             }
         },
-        (Some(images), _) => {
+        (Some(images), _) if images == 0 || width * height >= MOST_PIXELS => {
             // All are packed first: `input` needs the GIL.
             let packed: Vec<_> = (0..images).map(|index| input.pack_one(index)).collect();
-            let pixels = width * height;
             let stream = &input.place.stream;
-            py.detach(|| {
-                let mut all = stream.alloc::<u32>(pixels * images as usize)?;
-                let mut counts = stream.alloc::<u32>(images as usize)?;
-                let mut measured = Vec::new();
-                for (index, packed) in packed.into_iter().enumerate() {
-                    let found = labeler.label(&packed?, &options)?;
-                    measured.extend(found.components().map(<[Component]>::to_vec));
-                    let (labels, count) = found.into_labels_and_count();
-                    all.copy_from(index * pixels, &labels, 0..pixels)?;
-                    counts.copy_from(index, &count, 0..1)?;
-                }
-                Ok(Labelled {
-                    labels: Some(all),
-                    // Waits once for all images.
-                    counts: counts.to_vec()?,
-                    measured,
-                })
-            })
+            py.detach(|| label_one_by_one(labeler, stream, packed, width * height, &options))
+        }
+        (Some(_), _) => {
+            let packed = input.pack_batch();
+            py.detach(|| Labelled::batch(labeler.label_batch(&packed?, &options)?))
         }
     };
     // Before returning an error too: the queued work may still read the array.
@@ -128,6 +135,34 @@ pub(crate) fn device_label<'py>(
     Ok((labels, counts, columns.transpose()?))
 }
 
+/// Images of as many pixels are labelled in bands, and so neither in a given array nor with others.
+const MOST_PIXELS: usize = 1 << 31;
+
+/// Labels no image, or images of a size that is labelled in bands, one after the other.
+fn label_one_by_one(
+    labeler: &DeviceLabeler<Queue>,
+    stream: &Stream,
+    images: Vec<trazar::Result<DeviceImage<Queue>>>,
+    pixels: usize,
+    options: &LabelOptions,
+) -> trazar::Result<Labelled> {
+    let mut all = stream.alloc::<u32>(pixels.saturating_mul(images.len()))?;
+    let mut counts = stream.alloc::<u32>(images.len())?;
+    let mut measured = Vec::new();
+    for (index, image) in images.into_iter().enumerate() {
+        let found = labeler.label(&image?, options)?;
+        measured.extend(found.components().map(<[Component]>::to_vec));
+        let (labels, count) = found.into_labels_and_count();
+        all.copy_from(index * pixels, &labels, 0..pixels)?;
+        counts.copy_from(index, &count, 0..1)?;
+    }
+    Ok(Labelled {
+        labels: Some(all),
+        counts: counts.to_vec()?,
+        measured,
+    })
+}
+
 /// Labels an image into `output`: in place where kernels can write to it, else by a copy.
 fn label_into(
     labeler: &DeviceLabeler<Queue>,
@@ -136,9 +171,8 @@ fn label_into(
     mut output: DeviceBuffer<u32>,
 ) -> trazar::Result<Labelled> {
     let in_place = is_aligned(output.as_ptr().addr() as u64);
-    let pixels = u64::from(image.width()) * u64::from(image.height());
-    // Images of more pixels are labelled in bands.
-    let found = if in_place && pixels < 1 << 31 {
+    let pixels = image.width() as usize * image.height() as usize;
+    let found = if in_place && pixels < MOST_PIXELS {
         Labelled::one(labeler.label_into(image, options, output)?)?
     } else {
         let found = labeler.label(image, options)?;

@@ -25,13 +25,13 @@ pub(crate) struct OpenStream {
 struct Open {
     device: Device,
     kernels: Kernels,
-    /// The streams used last, latest first, each with its tracer's working memory.
+    /// The streams used last, latest first, each with its working memory.
     places: VecDeque<OpenStream>,
 }
 
 static OPEN: Mutex<Vec<Open>> = Mutex::new(Vec::new());
 
-/// The number of streams per device whose tracers are kept.
+/// The number of streams per device whose working memory is kept.
 const PLACES: usize = 4;
 
 /// A library of arrays.

@@ -7,8 +7,6 @@ mod search;
 mod surface;
 mod ties;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
 pub use costs::{CostBuffer, CostParts, DeviceCosts};
 pub(crate) use search::{DeviceReal, DeviceSearch};
 pub use surface::DeviceSurface;
@@ -18,38 +16,20 @@ pub(crate) use surface::{AnySurface, DeviceFriction};
 use super::search::Frame;
 use super::{CostDistanceOptions, Friction, Precision, Sources, StepCost};
 use crate::error::{Result, Unavailable};
-use crate::gpu::Gpu;
+use crate::gpu::{Gpu, Kept};
 
 /// Finds costs of travel on one GPU. Clones work on the same queue. [`DeviceSurface`] has an
 /// example.
 #[derive(Clone, Debug)]
 pub struct DeviceDistances<G: Gpu> {
     gpu: G,
-    /// Working memory, kept from one raster to the next.
-    kept: Arc<Mutex<Kept<G>>>,
+    /// Working memory for searches in each precision, kept from one raster to the next.
+    kept_f32: Kept<DeviceSearch<f32, G>>,
+    kept_f64: Kept<DeviceSearch<f64, G>>,
 }
 
 /// A search that is done, with the costs, and what follows from them.
 type Solved<P, G> = (DeviceSearch<P, G>, <G as Gpu>::Buffer<P>, ties::Found<G>);
-
-/// The searches in each precision, between two calls.
-#[derive(Debug)]
-struct Kept<G: Gpu> {
-    f32: Option<DeviceSearch<f32, G>>,
-    f64: Option<DeviceSearch<f64, G>>,
-}
-
-impl<G: Gpu> Kept<G> {
-    const NONE: Self = Self {
-        f32: None,
-        f64: None,
-    };
-
-    fn bytes(&self) -> u64 {
-        self.f32.as_ref().map_or(0, DeviceSearch::bytes)
-            + self.f64.as_ref().map_or(0, DeviceSearch::bytes)
-    }
-}
 
 #[cfg(feature = "cuda")]
 impl DeviceDistances<crate::cuda::Queue> {
@@ -67,7 +47,8 @@ impl<G: Gpu> DeviceDistances<G> {
     pub fn on(gpu: G) -> Self {
         Self {
             gpu,
-            kept: Arc::new(Mutex::new(Kept::NONE)),
+            kept_f32: Kept::default(),
+            kept_f64: Kept::default(),
         }
     }
 
@@ -79,17 +60,12 @@ impl<G: Gpu> DeviceDistances<G> {
     /// The bytes of the GPU's memory that it and its clones keep for their next raster of the same
     /// size: 8 per cell in f32, 16 in f64, and 6 more after a search for allocation or directions.
     pub fn working_memory(&self) -> u64 {
-        self.kept().bytes()
+        self.kept_f32.bytes() + self.kept_f64.bytes()
     }
 
     /// Gives the [working memory](Self::working_memory) back, and says how many bytes that was.
     pub fn release_working_memory(&self) -> u64 {
-        std::mem::replace(&mut *self.kept(), Kept::NONE).bytes()
-    }
-
-    fn kept(&self) -> MutexGuard<'_, Kept<G>> {
-        // After a panic, there are whole searches or none.
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept_f32.release() + self.kept_f64.release()
     }
 
     /// The least cost of travel from any of the sources to each cell of a surface, and, as the
@@ -118,15 +94,15 @@ impl<G: Gpu> DeviceDistances<G> {
         }
         let (costs, (allocation, direction)) = match options.precision {
             Precision::F32 => {
-                let kept = self.kept().f32.take();
+                let kept = self.kept_f32.take();
                 let (search, costs, ties) = self.find(kept, surface, sources, options)?;
-                self.kept().f32 = Some(search);
+                self.kept_f32.put(search);
                 (CostBuffer::F32(costs), ties)
             }
             Precision::F64 => {
-                let kept = self.kept().f64.take();
+                let kept = self.kept_f64.take();
                 let (search, costs, ties) = self.find(kept, surface, sources, options)?;
-                self.kept().f64 = Some(search);
+                self.kept_f64.put(search);
                 (CostBuffer::F64(costs), ties)
             }
         };

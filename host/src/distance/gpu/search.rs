@@ -14,7 +14,7 @@ use crate::distance::real::Real;
 use crate::distance::search::{Frame, on_barrier, overflow, refuse};
 use crate::distance::{CostDistanceOptions, Friction, Sources};
 use crate::error::Result;
-use crate::gpu::{Gpu, GpuBuffer, GpuLauncher, OnGpu};
+use crate::gpu::{Gpu, GpuBuffer, GpuLauncher, OnGpu, WorkingMemory};
 use crate::memory::push;
 
 /// The codes of the steps whose shares the kernels take, in their order.
@@ -173,6 +173,13 @@ fn raster<P>(frame: &Frame<P>) -> CostRaster {
     }
 }
 
+impl<P: DeviceReal, G: Gpu> WorkingMemory for DeviceSearch<P, G> {
+    fn bytes(&self) -> u64 {
+        let ties = self.ties.as_ref().map_or(0, Ties::bytes);
+        self.friction.bytes() + self.costs.bytes() + self.queue.pending.bytes() + ties
+    }
+}
+
 impl<P: DeviceReal, G: Gpu> DeviceSearch<P, G> {
     /// Allocates the memory.
     pub(crate) fn new(gpu: &G, frame: &Frame<P>) -> Result<Self> {
@@ -207,12 +214,6 @@ impl<P: DeviceReal, G: Gpu> DeviceSearch<P, G> {
     /// Whether it serves a raster of this size.
     pub(crate) fn fits(&self, frame: &Frame<P>) -> bool {
         self.raster == raster(frame)
-    }
-
-    /// The bytes of the device's memory that it takes.
-    pub(crate) fn bytes(&self) -> u64 {
-        let ties = self.ties.as_ref().map_or(0, Ties::bytes);
-        self.friction.bytes() + self.costs.bytes() + self.queue.pending.bytes() + ties
     }
 
     /// The number of cells, without the margin.

@@ -24,7 +24,8 @@ pub(crate) mod values;
 pub(super) use parallel::{Numbered, label_band};
 pub(super) use runs::{Word, count_runs_in, places, touching};
 pub(super) use statistics::{Tally, sums_fit_64_bits};
-pub(super) use strip::{Meter, Strip, background};
+pub(crate) use strip::background;
+pub(super) use strip::{Meter, Strip};
 
 use super::{LabelAlgorithm, LabelOptions, LabelSummary, Labels};
 use crate::error::Result;

@@ -21,7 +21,7 @@ use crate::memory::{advise_large_pages, filled_vec, zeroed_vec};
 use crate::progress::Progress;
 
 /// The labels of an image without foreground. Their pages are not touched yet.
-pub(in crate::label) fn background(image: &BinaryImage) -> Result<Vec<u32>> {
+pub(crate) fn background(image: &BinaryImage) -> Result<Vec<u32>> {
     let mut labels = zeroed_vec(image.pixel_count() as usize, "labels")?;
     advise_large_pages(&mut labels);
     Ok(labels)

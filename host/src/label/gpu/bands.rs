@@ -177,12 +177,12 @@ impl<G: Gpu> PartWork<'_, G> {
         let width = self.division.width;
         let mut queued: Vec<Queued<G>> = Vec::new();
         for (rows, layout) in self.division.bands() {
-            let mut tiles = match Tiles::new(gpu, layout, connectivity) {
+            let mut tiles = match Tiles::new(gpu, layout, connectivity, None) {
                 Ok(tiles) => tiles,
                 Err(error) if !error.is_out_of_memory() => return Err(error),
                 Err(_) => {
                     queued = self.write_all(queued)?;
-                    Tiles::new(gpu, layout, connectivity)?
+                    Tiles::new(gpu, layout, connectivity, None)?
                 }
             };
             let bits = self.words.view_of(elements(&rows, row_words(width)));
@@ -268,7 +268,7 @@ impl<G: Gpu> PartWork<'_, G> {
 /// # Safety
 /// `tiles` joined these words and labels on `gpu`, which has acquired the words.
 unsafe fn write_own<G: Gpu>(
-    tiles: Tiles<G>,
+    mut tiles: Tiles<G>,
     gpu: &G,
     words: &G::Buffer<u64>,
     labels: &mut G::Buffer<u32>,
@@ -278,7 +278,7 @@ unsafe fn write_own<G: Gpu>(
     let labels = labels.view_mut_of(elements(rows, width));
     // SAFETY: the caller's promise.
     unsafe { tiles.write(gpu, bits, labels, None) }?;
-    Ok(tiles.into_total())
+    tiles.take_total(gpu)
 }
 
 impl<G: Gpu> UnfinishedLabels<'_, G> {

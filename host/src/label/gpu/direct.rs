@@ -13,7 +13,8 @@ use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::label::Connectivity;
 
-/// Labels the image `words`, whose size is that of `layout`. Returns the number of components.
+/// Labels the image `words`, whose size is that of `layout`, for whose words `numbering` has room.
+/// Returns the number of components.
 ///
 /// # Safety
 /// `words` has the layout's words and `labels` one element per pixel; `gpu` has acquired both.
@@ -23,6 +24,7 @@ pub(super) unsafe fn label<G: Gpu>(
     labels: ViewMut<'_, u32>,
     layout: TileLayout,
     connectivity: Connectivity,
+    numbering: &mut NumberingBuffers<G>,
 ) -> Result<G::Buffer<u32>> {
     let on = &gpu.launcher();
     let image = BitImage {
@@ -33,7 +35,6 @@ pub(super) unsafe fn label<G: Gpu>(
     };
     let word_count = layout.words();
     let threads = threads(word_count);
-    let mut numbering = NumberingBuffers::new(gpu, word_count)?;
     // SAFETY: all arrays have the lengths that the kernels ask for; the caller vouches for image
     // and labels. The launches are in the order that the kernels ask for.
     unsafe {
@@ -44,9 +45,9 @@ pub(super) unsafe fn label<G: Gpu>(
         direct_flatten::launch_threads(on, threads, image, labels, roots)?;
         let (counts, _) = numbering.counts.views_mut();
         count_roots::launch_threads(on, word_count, numbering.roots.view(), counts, word_count)?;
-        numbering.counts.scan_chunks(gpu)?;
+        numbering.counts.scan_chunks(gpu, word_count)?;
         let numbers = numbering.numbering(layout);
         direct_write::launch_threads(on, threads, image, labels, numbers)?;
     }
-    Ok(numbering.counts.into_total())
+    numbering.counts.take_total(gpu)
 }

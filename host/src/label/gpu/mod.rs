@@ -11,6 +11,7 @@
 //! them, and `statistics.rs` measures them. `bands.rs` divides images that 32 bits can't index into
 //! bands of rows, labels these with the same kernels, and joins them. `spread.rs` labels an image
 //! in the host's memory on several queues or GPUs, and `multi.rs` an image held by several GPUs.
+//! `batch.rs` labels many images of one size with the kernels of `Tiles`, in one launch per stage.
 //! `runs.rs` copies labels to the host, run by run where that is faster than pixel by pixel.
 //!
 //! # Memory
@@ -19,14 +20,17 @@
 //! touched. `Direct` needs 0.2 more. For images that 32 bits can't index, these count per pixel of
 //! a band of 2³⁰ pixels, plus 4 bytes per component of a band. With memory for the 1.2 bytes of all
 //! bands at once, `Tiles` writes labels only once; without, twice. Copying labels to the host by
-//! runs takes 1/32 byte per pixel, and 4 bytes per run, on the GPU and on the host.
+//! runs takes 1/32 byte per pixel, and 4 bytes per run, on the GPU and on the host. The labeler
+//! keeps what it takes besides images and labels for its next image (`scratch.rs`).
 
 mod bands;
+mod batch;
 mod direct;
 mod labels;
 mod multi;
 mod number;
 mod runs;
+mod scratch;
 mod spread;
 mod statistics;
 mod tiles;
@@ -39,15 +43,19 @@ use super::{LabelAlgorithm, LabelOptions, Labels};
 #[cfg(feature = "cuda")]
 use crate::cuda::{Device, Queue};
 use crate::error::Result;
-use crate::gpu::{Gpu, GpuBuffer};
+use crate::gpu::{Gpu, GpuBuffer, Kept};
 use crate::image::BinaryImage;
 use crate::image::gpu::{DeviceBytes, DeviceImage};
 pub use bands::UnfinishedLabels;
 pub(super) use bands::fits_one_band;
 use bands::{Division, elements};
+pub use batch::DeviceLabelBatch;
+pub(crate) use batch::fits_a_batch;
 pub use labels::DeviceLabels;
 pub use multi::{MultiLabeler, MultiLabels};
-pub(super) use runs::{HostLabels, PIXELS_PER_RUN};
+pub(crate) use runs::HostLabels;
+pub(super) use runs::PIXELS_PER_RUN;
+use scratch::Scratch;
 pub(crate) use spread::label_host;
 use tiles::Tiles;
 pub(crate) use values::region_layout;
@@ -74,6 +82,8 @@ pub struct DeviceLabeler<G: Gpu> {
     gpu: G,
     /// The most pixels of a band; `None` lets the labeler choose.
     band_pixels: Option<u32>,
+    /// Working memory, kept from one image to the next.
+    kept: Kept<Scratch<G>>,
 }
 
 #[cfg(feature = "cuda")]
@@ -93,6 +103,7 @@ impl<G: Gpu> DeviceLabeler<G> {
         Self {
             gpu,
             band_pixels: None,
+            kept: Kept::default(),
         }
     }
 
@@ -110,6 +121,35 @@ impl<G: Gpu> DeviceLabeler<G> {
     /// The GPU that it works on.
     pub fn gpu(&self) -> &G {
         &self.gpu
+    }
+
+    /// The bytes of the GPU's memory that the labeler and its clones keep for their next image, or
+    /// their next batch of images: besides images and labels, all that labelling the largest one so
+    /// far took. That is 1.2 bytes per pixel by [`LabelAlgorithm::Tiles`], and for labels that were
+    /// copied to the host run by run 4 bytes per run.
+    ///
+    /// ```
+    /// use trazar::emulator::Emulator;
+    /// use trazar::{BinaryImage, DeviceImage, DeviceLabeler, LabelOptions};
+    ///
+    /// let labeler = DeviceLabeler::on(Emulator::new(0));
+    /// assert_eq!(labeler.working_memory(), 0);
+    /// let image = DeviceImage::upload(labeler.gpu(), &BinaryImage::from_art("##.#")?)?;
+    /// labeler.label(&image, &LabelOptions::default())?;
+    /// let kept = labeler.working_memory();
+    /// assert!(kept > 0);
+    /// assert_eq!(labeler.release_working_memory(), kept);
+    /// assert_eq!(labeler.working_memory(), 0);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    pub fn working_memory(&self) -> u64 {
+        self.kept.bytes()
+    }
+
+    /// Gives the [working memory](Self::working_memory) back, and says how many bytes that was. The
+    /// next image is labelled in new memory, with the same result.
+    pub fn release_working_memory(&self) -> u64 {
+        self.kept.release()
     }
 
     /// Labels `image`. On an NVIDIA GPU, this queues the work and returns before it is done. It
@@ -208,17 +248,24 @@ impl<G: Gpu> DeviceLabeler<G> {
         layout: TileLayout,
         options: &LabelOptions,
     ) -> Result<G::Buffer<u32>> {
-        let gpu = &self.gpu;
+        let (gpu, connectivity) = (&self.gpu, options.components.connectivity);
         // SAFETY: the caller's promise.
         unsafe {
             match options.algorithm_on(G::BACKEND) {
                 LabelAlgorithm::Direct => {
-                    direct::label(gpu, words, labels, layout, options.components.connectivity)
+                    let mut scratch = Scratch::of(gpu, self.kept.take())?;
+                    let numbering = &mut scratch.numbering;
+                    numbering.make_room(gpu, layout.words())?;
+                    let total = direct::label(gpu, words, labels, layout, connectivity, numbering)?;
+                    self.kept.put(scratch);
+                    Ok(total)
                 }
                 _ => {
-                    let mut tiles = Tiles::new(gpu, layout, options.components.connectivity)?;
+                    let mut tiles = Tiles::new(gpu, layout, connectivity, self.kept.take())?;
                     tiles.label(gpu, words, labels)?;
-                    tiles.finish(gpu, words, labels)
+                    let total = tiles.finish(gpu, words, labels)?;
+                    self.kept.put(tiles.into_scratch());
+                    Ok(total)
                 }
             }
         }
@@ -249,7 +296,8 @@ impl<G: Gpu> DeviceLabeler<G> {
         let values = self.gpu.using(bytes.values())?;
         let mut words = self.gpu.alloc(layout.words() as usize)?;
         let mut labels = self.gpu.alloc(elements(&(0..height), width).len())?;
-        let mut tiles = Tiles::new(&self.gpu, layout, options.components.connectivity)?;
+        let connectivity = options.components.connectivity;
+        let mut tiles = Tiles::new(&self.gpu, layout, connectivity, self.kept.take())?;
         // SAFETY: `DeviceBytes` has checked that there is one byte per pixel, the other sizes are
         // the layout's, and `gpu` has acquired the bytes.
         let total = unsafe {
@@ -258,6 +306,7 @@ impl<G: Gpu> DeviceLabeler<G> {
             tiles.finish(&self.gpu, words.view(), labels)?
         };
         values.finish()?;
+        self.kept.put(tiles.into_scratch());
         let labels = DeviceLabels::new((width, height), labels, total);
         let image = DeviceImage::of(width, height, words);
         let labels = self.with_statistics(&image, labels, options)?;

@@ -6,7 +6,8 @@ use trazar_kernels::label::tiles::layout::TileLayout;
 use trazar_kernels::primitives::scan::{self, ScanState};
 
 use crate::error::Result;
-use crate::gpu::{Gpu, GpuBuffer, OnGpu, ScanBuffers, read_first};
+use crate::gpu::{Gpu, GpuBuffer, OnGpu, ScanBuffers, grow, read_first};
+use crate::memory::zeroed_vec;
 
 /// The arrays in which both algorithms number components.
 #[derive(Debug)]
@@ -24,6 +25,12 @@ impl<G: Gpu> NumberingBuffers<G> {
             roots: gpu.alloc(words as usize)?,
             counts: CountBuffers::new(gpu, words)?,
         })
+    }
+
+    /// Makes room for an image of `words` words.
+    pub(super) fn make_room(&mut self, gpu: &G, words: u32) -> Result<()> {
+        grow(gpu, &mut self.roots, words as usize)?;
+        self.counts.make_room(gpu, words)
     }
 
     /// The numbers of the roots, for a kernel to read.
@@ -60,18 +67,37 @@ impl<G: Gpu> CountBuffers<G> {
         })
     }
 
+    /// Makes room for an image of `words` words.
+    pub(super) fn make_room(&mut self, gpu: &G, words: u32) -> Result<()> {
+        let chunks = number::chunks(words);
+        grow(gpu, &mut self.counts.in_chunk, words as usize)?;
+        grow(gpu, &mut self.counts.chunks, chunks as usize)?;
+        grow(
+            gpu,
+            &mut self.scan.status,
+            scan::status_len(chunks) as usize,
+        )
+    }
+
+    /// The bytes of the arrays.
+    pub(super) fn bytes(&self) -> u64 {
+        self.counts.bytes() + self.scan.bytes() + self.total.bytes()
+    }
+
     /// The arrays of counts and the scan's state, for kernels to write.
     pub(super) fn views_mut(&mut self) -> (BitCounts<'_>, ScanState<'_>) {
         (self.counts.views(), self.scan.views())
     }
 
-    /// Replaces the chunks' counts by their exclusive prefix sums, and writes the total.
+    /// Replaces the counts of the chunks of an image of `words` words by their exclusive prefix
+    /// sums, and writes the total.
     ///
     /// # Safety
     /// A kernel launched on `gpu` before has made the scan's state ready, and no scan has followed.
-    pub(super) unsafe fn scan_chunks(&mut self, gpu: &G) -> Result<()> {
+    /// There is room for the words.
+    pub(super) unsafe fn scan_chunks(&mut self, gpu: &G, words: u32) -> Result<()> {
+        let n = number::chunks(words);
         let chunks = self.counts.chunks.view_mut();
-        let n = chunks.len() as u32;
         // SAFETY: the kernel may scan in place. The state is ready by the caller's promise.
         unsafe {
             scan::scan_exclusive::launch(
@@ -92,9 +118,33 @@ impl<G: Gpu> CountBuffers<G> {
         (self.counts.in_chunk.view(), self.counts.chunks.view())
     }
 
-    /// After the scan: per chunk, the number of bits before it, in the host's memory. Waits for it.
-    pub(super) fn chunks_to_host(&self) -> Result<Vec<u32>> {
-        self.counts.chunks.to_vec()
+    /// After the scan: the number of bits before each of `images` images of `pitch` words, then of
+    /// all.
+    pub(super) fn image_starts(&self, gpu: &G, images: u32, pitch: u32) -> Result<G::Buffer<u32>> {
+        let (in_chunk, chunks) = self.before();
+        let mut starts = gpu.alloc(images as usize + 1)?;
+        // SAFETY: the counts are of all words of the images, and nothing else uses the new array.
+        unsafe {
+            number::image_starts::launch_threads(
+                &gpu.launcher(),
+                images + 1,
+                in_chunk,
+                chunks,
+                self.total.view(),
+                images,
+                pitch,
+                starts.view_mut(),
+            )?;
+        }
+        Ok(starts)
+    }
+
+    /// After the scan of an image of `words` words: per chunk, the number of bits before it, in the
+    /// host's memory. Waits for it.
+    pub(super) fn chunks_to_host(&self, words: u32) -> Result<Vec<u32>> {
+        let mut chunks = zeroed_vec(number::chunks(words) as usize, "counts of runs")?;
+        self.counts.chunks.read_at(0, &mut chunks)?;
+        Ok(chunks)
     }
 
     /// After the scan: the number of bits. Waits for it.
@@ -102,8 +152,8 @@ impl<G: Gpu> CountBuffers<G> {
         read_first(&self.total)
     }
 
-    /// The array of one element that [`total`](Self::total) reads.
-    pub(super) fn into_total(self) -> G::Buffer<u32> {
-        self.total
+    /// Takes the array of one element that [`total`](Self::total) reads. The next scan has another.
+    pub(super) fn take_total(&mut self, gpu: &G) -> Result<G::Buffer<u32>> {
+        Ok(std::mem::replace(&mut self.total, gpu.alloc(1)?))
     }
 }

@@ -1,8 +1,10 @@
 //! The components' measures.
 
+use std::ops::Range;
+
 use cuda_std::View;
 use trazar_kernels::image::{BitImage, row_words};
-use trazar_kernels::label::statistics;
+use trazar_kernels::label::statistics::{self, Stack};
 
 use super::DeviceLabeler;
 use super::bands::{Division, elements};
@@ -14,18 +16,28 @@ use crate::label::Component;
 use crate::label::cpu::{Tally, sums_fit_64_bits};
 
 /// The arrays of [`ComponentMeasures`](statistics::ComponentMeasures).
-pub(super) struct MeasureBuffers<G: Gpu>(statistics::MeasureBuffers<OnGpu<G>>);
+pub(super) struct MeasureBuffers<G: Gpu> {
+    measures: statistics::MeasureBuffers<OnGpu<G>>,
+    /// Per image: the number of components of the images before it.
+    starts: G::Buffer<u32>,
+}
 
 impl<G: Gpu> MeasureBuffers<G> {
-    /// Measures of `count` components, without any pixels yet.
+    /// Measures of `count` components, without any pixels yet, of one image or of parts of it.
     pub(super) fn new(gpu: &G, count: u32) -> Result<Self> {
-        let mut buffers = statistics::MeasureBuffers::alloc(&OnGpu(gpu.clone()), &count)?;
-        buffers.min_x.fill(u32::MAX)?;
-        buffers.min_y.fill(u32::MAX)?;
+        Self::of_images(gpu, count, gpu.alloc_zeroed(1)?)
+    }
+
+    /// Measures of `count` components, without any pixels yet. `starts` has one element per image,
+    /// at most `count`: the number of components of the images before it.
+    pub(super) fn of_images(gpu: &G, count: u32, starts: G::Buffer<u32>) -> Result<Self> {
+        let mut measures = statistics::MeasureBuffers::alloc(&OnGpu(gpu.clone()), &count)?;
+        measures.min_x.fill(u32::MAX)?;
+        measures.min_y.fill(u32::MAX)?;
         // planted: measure-zero
-        buffers.max_x.fill(0)?;
-        buffers.max_y.fill(0)?;
-        Ok(Self(buffers))
+        measures.max_x.fill(0)?;
+        measures.max_y.fill(0)?;
+        Ok(Self { measures, starts })
     }
 
     /// Adds the pixels of an image of `width` by `height` pixels, whose first row has the
@@ -42,33 +54,74 @@ impl<G: Gpu> MeasureBuffers<G> {
         (width, height): (u32, u32),
         first_row: u32,
     ) -> Result<()> {
-        if self.0.area.is_empty() {
-            return Ok(());
-        }
-        let row_words = row_words(width);
         let image = BitImage {
             words,
             width,
             height,
-            row_words,
+            row_words: row_words(width),
+        };
+        // An image of the most rows has no other below it.
+        let pitch = height.saturating_add(1);
+        // SAFETY: the caller's promise.
+        unsafe { self.launch(gpu, image, labels, (0..1, pitch), first_row) }
+    }
+
+    /// Adds the pixels of the images `images` of a batch, which are stacked in `stack` with a row
+    /// of background after each.
+    ///
+    /// # Safety
+    /// `labels` has one element per pixel of these images, none of which is larger than the number
+    /// of its image's components. `gpu` has acquired labels and words.
+    pub(super) unsafe fn add_stack(
+        &mut self,
+        gpu: &G,
+        stack: BitImage<'_>,
+        labels: View<'_, u32>,
+        images: Range<usize>,
+    ) -> Result<()> {
+        let pitch = stack.height / images.len() as u32;
+        // SAFETY: the caller's promise.
+        unsafe { self.launch(gpu, stack, labels, (images, pitch), 0) }
+    }
+
+    /// Adds the pixels of images, whose tops are `pitch` rows apart.
+    ///
+    /// # Safety
+    /// As for [`add_stack`](Self::add_stack).
+    unsafe fn launch(
+        &mut self,
+        gpu: &G,
+        image: BitImage<'_>,
+        labels: View<'_, u32>,
+        (images, pitch): (Range<usize>, u32),
+        first_row: u32,
+    ) -> Result<()> {
+        if self.measures.area.is_empty() {
+            return Ok(());
+        }
+        let stack = Stack {
+            images: images.len() as u32,
+            starts: self.starts.view_of(images),
+            pitch,
         };
         // SAFETY: the caller's promise. The arrays of measures have one element per component, with
         // their initial values or the measures of other rows.
         unsafe {
             statistics::measure::launch_threads(
                 &gpu.launcher(),
-                statistics::threads(row_words, height),
+                statistics::threads(image.row_words, image.height),
                 image,
                 labels,
+                stack,
                 first_row,
-                self.0.views(),
+                self.measures.views(),
             )
         }
     }
 
     /// The measures; waits for them.
     pub(super) fn tallies(&self) -> Result<Vec<Tally<u64>>> {
-        let measures = &self.0;
+        let measures = &self.measures;
         let (area, sum_x, sum_y) = (
             measures.area.to_vec()?,
             measures.sum_x.to_vec()?,

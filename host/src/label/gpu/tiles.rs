@@ -1,22 +1,24 @@
 //! Labelling in tiles: [`LabelAlgorithm::Tiles`](crate::LabelAlgorithm::Tiles).
 
+use cuda_std::launch::ThreadCount;
 use cuda_std::{View, ViewMut};
 use trazar_kernels::image::ByteImage;
 use trazar_kernels::label::tiles::flatten::tiles_flatten;
 use trazar_kernels::label::tiles::label::{tiles_label, tiles_label_bytes};
 use trazar_kernels::label::tiles::layout::{TileLayout, run_bytes};
-use trazar_kernels::label::tiles::merge::tiles_merge;
+use trazar_kernels::label::tiles::merge::{MERGE_BLOCK, tiles_merge};
 use trazar_kernels::label::tiles::rim::tiles_rim;
 use trazar_kernels::label::tiles::runs::{TileComponents, TileRuns, TileRunsBuffers, TileRunsMut};
 use trazar_kernels::label::tiles::write::{tiles_write, tiles_write_numbered};
 use trazar_kernels::primitives::scan::ScanState;
 
-use super::number::NumberingBuffers;
+use super::scratch::{RunLengths, Scratch};
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer, OnGpu};
 use crate::label::Connectivity;
 
-/// The arrays of one labelling in tiles, besides the image and the labels. Call
+/// The arrays of one labelling in tiles, besides the image and the labels, or of the images of a
+/// batch. Call
 /// [`label`](Self::label) or [`label_bytes`](Self::label_bytes) first; then
 /// [`finish`](Self::finish), or [`join`](Self::join) and later [`write`](Self::write), with the
 /// same labels: one element per pixel, from a multiple of 16 bytes on.
@@ -24,18 +26,29 @@ use crate::label::Connectivity;
 pub(super) struct Tiles<G: Gpu> {
     layout: TileLayout,
     connectivity: Connectivity,
-    numbering: NumberingBuffers<G>,
-    runs: TileRunsBuffers<OnGpu<G>>,
+    scratch: Scratch<G>,
 }
 
 impl<G: Gpu> Tiles<G> {
-    pub(super) fn new(gpu: &G, layout: TileLayout, connectivity: Connectivity) -> Result<Self> {
+    /// In the memory `kept` from an earlier labelling on `gpu`, or in new memory.
+    pub(super) fn new(
+        gpu: &G,
+        layout: TileLayout,
+        connectivity: Connectivity,
+        kept: Option<Scratch<G>>,
+    ) -> Result<Self> {
+        let mut scratch = Scratch::of(gpu, kept)?;
+        scratch.make_room(gpu, layout.words(), RunLengths::of(layout))?;
         Ok(Self {
             layout,
             connectivity,
-            numbering: NumberingBuffers::new(gpu, layout.words())?,
-            runs: TileRunsBuffers::alloc(&OnGpu(gpu.clone()), &layout)?,
+            scratch,
         })
+    }
+
+    /// The memory, for the next labelling on the same queue.
+    pub(super) fn into_scratch(self) -> Scratch<G> {
+        self.scratch
     }
 
     /// The outputs of the kernels that label tiles.
@@ -43,19 +56,20 @@ impl<G: Gpu> Tiles<G> {
         &'a mut self,
         labels: ViewMut<'a, u32>,
     ) -> (TileRunsMut<'a>, TileComponents<'a>, ScanState<'a>) {
-        let runs = self.runs.views();
+        let runs = self.scratch.runs.views();
+        let numbering = &mut self.scratch.numbering;
         let components = TileComponents {
             parents: labels,
-            roots: self.numbering.roots.view_mut(),
+            roots: numbering.roots.view_mut(),
         };
-        let (_, scan) = self.numbering.counts.views_mut();
+        let (_, scan) = numbering.counts.views_mut();
         (runs, components, scan)
     }
 
     /// Labels each tile of `image`.
     ///
     /// # Safety
-    /// `image` has the layout's words and `labels` one element per pixel; `gpu` has acquired both.
+    /// `image` has the layout's bits and `labels` one element per pixel; `gpu` has acquired both.
     pub(super) unsafe fn label(
         &mut self,
         gpu: &G,
@@ -64,7 +78,7 @@ impl<G: Gpu> Tiles<G> {
     ) -> Result<()> {
         let (on, layout, connectivity) = (&gpu.launcher(), self.layout, self.connectivity);
         let (runs, components, scan) = self.outputs(labels);
-        let tiles = layout.tiles();
+        let tiles = (layout.image_tiles(), layout.images);
         // SAFETY: all arrays have the lengths that the kernel asks for, and only this queue uses
         // them.
         unsafe {
@@ -123,12 +137,13 @@ impl<G: Gpu> Tiles<G> {
         }
     }
 
-    /// Joins the tiles' components and writes the labels. Returns the number of components.
+    /// Joins the tiles' components and writes the labels. Returns the number of components, of all
+    /// images together.
     ///
     /// # Safety
     /// As for [`join`](Self::join).
     pub(super) unsafe fn finish(
-        mut self,
+        &mut self,
         gpu: &G,
         image: View<'_, u64>,
         labels: ViewMut<'_, u32>,
@@ -138,7 +153,7 @@ impl<G: Gpu> Tiles<G> {
             self.join(gpu, image, labels)?;
             self.write(gpu, image, labels, None)?;
         }
-        Ok(self.into_total())
+        self.take_total(gpu)
     }
 
     /// Joins the tiles' components and numbers them. `labels` are not final labels yet, and only
@@ -154,47 +169,44 @@ impl<G: Gpu> Tiles<G> {
         labels: ViewMut<'_, u32>,
     ) -> Result<()> {
         let (on, layout, connectivity) = (&gpu.launcher(), self.layout, self.connectivity);
-        let runs = self.runs();
+        let Scratch {
+            runs, numbering, ..
+        } = &mut self.scratch;
+        let runs = runs_of(runs);
         // SAFETY: all arrays have the lengths that the kernels ask for, and only this queue uses
         // them. The launches are in the order that the kernels ask for.
         unsafe {
-            tiles_merge::launch_threads(
-                on,
-                // planted: merge-grid
-                layout.merge_threads(),
-                image,
-                runs,
-                labels,
-                layout,
-                connectivity,
-            )?;
+            // planted: merge-grid
+            let blocks = ThreadCount::from(layout.merge_threads()).blocks_of(MERGE_BLOCK);
+            if blocks > 0 {
+                let grid = (blocks, layout.images);
+                tiles_merge::launch(on, grid, image, runs, labels, layout, connectivity)?;
+            }
             let components = TileComponents {
                 parents: labels,
-                roots: self.numbering.roots.view_mut(),
+                roots: numbering.roots.view_mut(),
             };
-            let (counts, _) = self.numbering.counts.views_mut();
+            let (counts, _) = numbering.counts.views_mut();
             tiles_flatten::launch_threads(on, layout.words(), components, counts, layout)?;
-            self.numbering.counts.scan_chunks(gpu)
-        }
-    }
-
-    /// The runs, as the tiles' kernels read them.
-    fn runs(&self) -> TileRuns<'_> {
-        TileRuns {
-            firsts: self.runs.firsts.view(),
-            offsets: self.runs.offsets.view(),
-            sides: self.runs.sides.view(),
+            numbering.counts.scan_chunks(gpu, layout.words())
         }
     }
 
     /// The number of components, after [`join`](Self::join). Waits for it.
     pub(super) fn count(&self) -> Result<u32> {
-        self.numbering.counts.total()
+        self.scratch.numbering.counts.total()
     }
 
-    /// The array of one element that [`count`](Self::count) reads.
-    pub(super) fn into_total(self) -> G::Buffer<u32> {
-        self.numbering.counts.into_total()
+    /// The number of components before each image, then of all, after [`join`](Self::join).
+    pub(super) fn image_starts(&self, gpu: &G) -> Result<G::Buffer<u32>> {
+        let (images, words) = (self.layout.images, self.layout.image_words());
+        let counts = &self.scratch.numbering.counts;
+        counts.image_starts(gpu, images, words)
+    }
+
+    /// Takes the array of one element that [`count`](Self::count) reads.
+    pub(super) fn take_total(&mut self, gpu: &G) -> Result<G::Buffer<u32>> {
+        self.scratch.numbering.counts.take_total(gpu)
     }
 
     /// The numbers of the components on the first and on the last row: one per pixel of the first
@@ -217,9 +229,9 @@ impl<G: Gpu> Tiles<G> {
                 &gpu.launcher(),
                 layout.width,
                 image,
-                self.runs(),
+                runs_of(&self.scratch.runs),
                 labels,
-                self.numbering.numbering(layout),
+                self.scratch.numbering.numbering(layout),
                 rim.view_mut(),
                 layout,
                 self.connectivity,
@@ -242,8 +254,12 @@ impl<G: Gpu> Tiles<G> {
         table: Option<View<'_, u32>>,
     ) -> Result<()> {
         let (on, layout, connectivity) = (&gpu.launcher(), self.layout, self.connectivity);
-        let (tiles, shared) = (layout.tiles(), run_bytes(connectivity));
-        let (runs, numbering) = (self.runs(), self.numbering.numbering(layout));
+        let (tiles, shared) = (
+            (layout.image_tiles(), layout.images),
+            run_bytes(connectivity),
+        );
+        let runs = runs_of(&self.scratch.runs);
+        let numbering = self.scratch.numbering.numbering(layout);
         // SAFETY: as in `rim`; the caller vouches for the table.
         unsafe {
             match table {
@@ -272,5 +288,14 @@ impl<G: Gpu> Tiles<G> {
                 ),
             }
         }
+    }
+}
+
+/// The runs, as the tiles' kernels read them.
+fn runs_of<G: Gpu>(runs: &TileRunsBuffers<OnGpu<G>>) -> TileRuns<'_> {
+    TileRuns {
+        firsts: runs.firsts.view(),
+        offsets: runs.offsets.view(),
+        sides: runs.sides.view(),
     }
 }

@@ -4,13 +4,13 @@ use cuda_std::ViewMut;
 use trazar_kernels::image::equality::EqualityPlanes;
 use trazar_kernels::label::tiles::flatten::tiles_flatten;
 use trazar_kernels::label::tiles::layout::TileLayout;
-use trazar_kernels::label::tiles::runs::{TileComponents, TileRuns, TileRunsMut};
+use trazar_kernels::label::tiles::runs::{TileComponents, TileRuns};
 use trazar_kernels::label::values::label::value_tiles_label;
 use trazar_kernels::label::values::layout::{RUN_BYTES, layout, merge_threads, offsets_len};
 use trazar_kernels::label::values::merge::value_tiles_merge;
 use trazar_kernels::label::values::write::value_tiles_write;
 
-use super::number::NumberingBuffers;
+use super::scratch::{RunLengths, Scratch};
 use super::{DeviceLabeler, DeviceLabels};
 use crate::error::{Error, Result};
 use crate::gpu::{Gpu, GpuBuffer};
@@ -46,7 +46,13 @@ impl<G: Gpu> DeviceLabeler<G> {
         let gpu = self.gpu();
         let pixels = layout.width as usize * layout.height as usize;
         let mut labels = gpu.alloc(pixels)?;
-        let numbering = NumberingBuffers::new(gpu, layout.words())?;
+        let mut scratch = Scratch::of(gpu, self.kept.take())?;
+        let runs = RunLengths {
+            firsts: layout.firsts_len(),
+            offsets: offsets_len(layout),
+            sides: 0,
+        };
+        scratch.make_room(gpu, layout.words(), runs)?;
         // SAFETY: the planes are of the layout's size, and belong to `gpu`.
         let total = unsafe {
             label_planes(
@@ -54,10 +60,11 @@ impl<G: Gpu> DeviceLabeler<G> {
                 equality.view(),
                 labels.view_mut(),
                 layout,
-                numbering,
+                &mut scratch,
                 connectivity,
             )
         }?;
+        self.kept.put(scratch);
         Ok(DeviceLabels::new(
             (layout.width, layout.height),
             labels,
@@ -99,18 +106,16 @@ unsafe fn label_planes<G: Gpu>(
     planes: EqualityPlanes<'_>,
     labels: ViewMut<'_, u32>,
     layout: TileLayout,
-    mut numbering: NumberingBuffers<G>,
+    scratch: &mut Scratch<G>,
     connectivity: Connectivity,
 ) -> Result<G::Buffer<u32>> {
     let on = &gpu.launcher();
-    let mut firsts = gpu.alloc(layout.firsts_len())?;
-    let mut offsets = gpu.alloc(offsets_len(layout))?;
-    let mut sides = gpu.alloc(0)?;
-    let runs = TileRunsMut {
-        firsts: firsts.view_mut(),
-        offsets: offsets.view_mut(),
-        sides: sides.view_mut(),
-    };
+    let Scratch {
+        numbering,
+        runs: run_buffers,
+        ..
+    } = scratch;
+    let runs = run_buffers.views();
     let components = TileComponents {
         parents: labels,
         roots: numbering.roots.view_mut(),
@@ -131,9 +136,9 @@ unsafe fn label_planes<G: Gpu>(
             connectivity,
         )?;
         let runs = TileRuns {
-            firsts: firsts.view(),
-            offsets: offsets.view(),
-            sides: sides.view(),
+            firsts: run_buffers.firsts.view(),
+            offsets: run_buffers.offsets.view(),
+            sides: run_buffers.sides.view(),
         };
         let threads = merge_threads(layout);
         value_tiles_merge::launch_threads(on, threads, planes, runs, labels, layout, connectivity)?;
@@ -143,7 +148,7 @@ unsafe fn label_planes<G: Gpu>(
         };
         let (counts, _) = numbering.counts.views_mut();
         tiles_flatten::launch_threads(on, layout.words(), components, counts, layout)?;
-        numbering.counts.scan_chunks(gpu)?;
+        numbering.counts.scan_chunks(gpu, layout.words())?;
         let numbers = numbering.numbering(layout);
         value_tiles_write::launch_with_shared(
             on,
@@ -156,5 +161,5 @@ unsafe fn label_planes<G: Gpu>(
             layout,
         )?;
     }
-    Ok(numbering.counts.into_total())
+    numbering.counts.take_total(gpu)
 }

@@ -48,7 +48,7 @@ pub(in crate::trace) fn trace_band<G: Gpu>(
         count: 1,
         pitch: height,
     };
-    let arena = tracer.arena().take();
+    let arena = tracer.arena.take();
     // `Retrieval::List` is the cheapest: borders are ordered once all have been joined.
     let mut traced = fragments::trace(&work, single, Retrieval::List, arena, &mut |_| Ok(()))?;
     let points: Vec<[i32; 2]> = contours::pairs(traced.points.to_vec()?);
@@ -72,7 +72,7 @@ pub(in crate::trace) fn trace_band<G: Gpu>(
         };
         Ok(found.as_chunks().0.iter().map(before).collect())
     })?;
-    *tracer.arena() = Some(traced.arena);
+    tracer.arena.put(traced.arena);
     Ok(borders)
 }
 

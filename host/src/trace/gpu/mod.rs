@@ -38,7 +38,8 @@
 //! | 64 | piece that is not closed in its tile | in tiles |
 //! | 16.5 | point that [`Approximation::None`] has | by Teh and Chin, after all else |
 //!
-//! The tracer keeps the memory in which it finds fragments, for the next image of that size. Where
+//! The tracer keeps the memory in which it finds fragments, for the next image of that size, and
+//! that in which it makes labels. Where
 //! an image needs more, the memory grows and the image is traced again.
 
 pub(super) mod band;
@@ -53,8 +54,6 @@ mod tiles;
 mod translate;
 mod values;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
 use trazar_kernels::trace::borders::{self, Destination};
 use trazar_kernels::trace::options as kernel_options;
 use trazar_kernels::trace::pixels::{Pixels, Raster, TracedImage};
@@ -64,7 +63,7 @@ use super::contours::Contours;
 use super::parts::LEAST_POINTS;
 use super::{Approximation, ContourOptions, Geometry, TraceAlgorithm, TraceOptions};
 use crate::error::{Error, Result};
-use crate::gpu::{Gpu, GpuBuffer, OnGpu};
+use crate::gpu::{Gpu, GpuBuffer, Kept, OnGpu};
 use crate::image::BinaryImage;
 use crate::image::gpu::{DeviceImage, DeviceImageBatch};
 use crate::label::{Connectivity, DeviceLabeler, LabelOptions};
@@ -97,9 +96,11 @@ pub(crate) use values::ValueContoursOf;
 pub struct DeviceTracer<G: Gpu> {
     gpu: G,
     /// Working memory of the fragments algorithm, kept from one image to the next.
-    arena: Arc<Mutex<Option<Arena<G>>>>,
+    arena: Kept<Arena<G>>,
     /// The same for the regions of images of values.
-    region_arena: Arc<Mutex<Option<RegionArena<G>>>>,
+    region_arena: Kept<RegionArena<G>>,
+    /// Labels what is traced along edges. It keeps its working memory too.
+    labeler: DeviceLabeler<G>,
     /// How fragments are joined.
     joining: Joining,
     /// The fewest points of a band's contours that are worth a CPU task.
@@ -174,9 +175,10 @@ impl<G: Gpu> DeviceTracer<G> {
     /// Traces on `gpu`.
     pub fn on(gpu: G) -> Self {
         Self {
+            labeler: DeviceLabeler::on(gpu.clone()),
             gpu,
-            arena: Arc::default(),
-            region_arena: Arc::default(),
+            arena: Kept::default(),
+            region_arena: Kept::default(),
             joining: Joining::DEFAULT,
             cut_points: LEAST_POINTS,
         }
@@ -214,7 +216,8 @@ impl<G: Gpu> DeviceTracer<G> {
     }
 
     /// The bytes of the GPU's memory that the tracer and its clones keep for their next image: the
-    /// memory in which their last image was traced, by [`TraceAlgorithm::Fragments`]. See also
+    /// memory in which their last image was traced, by [`TraceAlgorithm::Fragments`], and in which
+    /// an image that is traced along edges was labelled. See also
     /// [`docs/engineering`](https://github.com/trazar/trazar/tree/main/docs/engineering).
     ///
     /// ```
@@ -232,20 +235,20 @@ impl<G: Gpu> DeviceTracer<G> {
     /// # Ok::<(), trazar::Error>(())
     /// ```
     pub fn working_memory(&self) -> u64 {
-        let regions = self.region_arena().as_ref().map_or(0, RegionArena::bytes);
-        self.arena().as_ref().map_or(0, Arena::bytes) + regions
+        self.arena.bytes() + self.region_arena.bytes() + self.labeler.working_memory()
     }
 
     /// Gives the [working memory](Self::working_memory) back, and says how many bytes that was. The
     /// next image is traced in new memory, with the same result.
     pub fn release_working_memory(&self) -> u64 {
-        let (arena, regions) = (self.arena().take(), self.region_arena().take());
-        arena.map_or(0, |arena| arena.bytes()) + regions.map_or(0, |arena| arena.bytes())
+        let labels = self.labeler.release_working_memory();
+        self.arena.release() + self.region_arena.release() + labels
     }
 
-    fn arena(&self) -> MutexGuard<'_, Option<Arena<G>>> {
-        // After a panic, there is a whole arena or none.
-        self.arena.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Labels on the same queue, in memory that is part of the tracer's
+    /// [working memory](Self::working_memory).
+    pub(crate) fn labeler(&self) -> &DeviceLabeler<G> {
+        &self.labeler
     }
 
     /// Traces an image in the host's memory.
@@ -370,7 +373,7 @@ impl<G: Gpu> DeviceTracer<G> {
             Geometry::Centers => None,
             Geometry::Edges => {
                 let options = LabelOptions::default().connectivity(Connectivity::Four);
-                Some(DeviceLabeler::on(gpu.clone()).label(image, &options)?)
+                Some(self.labeler.label(image, &options)?)
             }
         };
         queued("labels")?;
@@ -400,10 +403,10 @@ impl<G: Gpu> DeviceTracer<G> {
                 (arranged, points)
             }
             TraceAlgorithm::Fragments => {
-                let arena = self.arena().take();
+                let arena = self.arena.take();
                 let traced =
                     fragments::trace(&work, images, options.contours.retrieval, arena, queued)?;
-                *self.arena() = Some(traced.arena);
+                self.arena.put(traced.arena);
                 image_offsets = traced.image_offsets;
                 (traced.arranged, traced.points)
             }

@@ -1,8 +1,6 @@
 //! The regions of images of values: labels, then borders by fragments, then rings in the order of
 //! their regions. The host waits once, for the sizes of the result.
 
-use std::sync::{MutexGuard, PoisonError};
-
 use glam::IVec2;
 use trazar_kernels::label::tiles::layout::TileLayout;
 use trazar_kernels::trace::borders::{Destination, count};
@@ -27,10 +25,10 @@ use super::fragments::{Joining, guess, needed};
 use super::hierarchy::{cooperative_blocks, single_image};
 use super::{BorderBuffers, DeviceTracer};
 use crate::error::{Error, Result};
-use crate::gpu::{Gpu, GpuBuffer, OnGpu};
+use crate::gpu::{Gpu, GpuBuffer, OnGpu, WorkingMemory};
 use crate::image::gpu::{AnyValues, DeviceValues, with_values};
 use crate::image::{PixelValue, ValueImage};
-use crate::label::{DeviceLabeler, region_layout};
+use crate::label::region_layout;
 use crate::memory::{collect, with_room};
 use crate::regions::{RegionOptions, Regions};
 use crate::trace::Geometry;
@@ -245,6 +243,12 @@ pub(super) struct RegionArena<G: Gpu> {
     order: RegionOrderBuffers<OnGpu<G>>,
 }
 
+impl<G: Gpu> WorkingMemory for RegionArena<G> {
+    fn bytes(&self) -> u64 {
+        self.parts.bytes() + self.chains.bytes() + self.found.bytes() + self.order.bytes()
+    }
+}
+
 impl<G: Gpu> RegionArena<G> {
     /// Memory for an image, with counters that are 0: `old`, if it fits.
     pub(super) fn ready(
@@ -288,11 +292,6 @@ impl<G: Gpu> RegionArena<G> {
             found: BorderBuffers::alloc(&memory, &sizes.borders())?,
             order: RegionOrderBuffers::alloc(&memory, &order_sizes)?,
         })
-    }
-
-    /// The bytes of its memory.
-    pub(super) fn bytes(&self) -> u64 {
-        self.parts.bytes() + self.chains.bytes() + self.found.bytes() + self.order.bytes()
     }
 
     /// Finds all borders and puts them into order, if what is found fits.
@@ -444,14 +443,15 @@ impl<G: Gpu> DeviceTracer<G> {
         let (layout, raster) = traced_size(image.width(), image.height())?;
         let gpu = self.gpu();
         let equality = image.equality(gpu)?;
-        let labeler = DeviceLabeler::on(gpu.clone());
-        let labels = labeler.label_equal(&equality, layout, options.connectivity)?;
+        let labels = self
+            .labeler
+            .label_equal(&equality, layout, options.connectivity)?;
         let traced = TracedRegions {
             planes: equality.view(),
             labels: labels.labels().view(),
         };
         let mut sizes = guess(raster, VALUE_TILE_HEIGHT);
-        let mut arena = self.region_arena().take();
+        let mut arena = self.region_arena.take();
         loop {
             let mut memory = RegionArena::ready(gpu, self.joining, sizes, arena.take())?;
             memory.find(gpu, traced)?;
@@ -460,7 +460,7 @@ impl<G: Gpu> DeviceTracer<G> {
             // planted: region-arena-again
             if needed.fit(&memory.sizes) {
                 let regions = memory.write(gpu, &counts)?;
-                *self.region_arena() = Some(memory);
+                self.region_arena.put(memory);
                 return Ok(regions);
             }
             sizes = sizes.max(needed);
@@ -479,13 +479,5 @@ impl<G: Gpu> DeviceTracer<G> {
             let image = DeviceValues::upload(self.gpu(), image)?;
             self.trace_regions(&image, options)?.rings_to_host()
         })
-    }
-
-    /// The memory for regions.
-    pub(super) fn region_arena(&self) -> MutexGuard<'_, Option<RegionArena<G>>> {
-        // After a panic, there is a whole arena or none.
-        self.region_arena
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -24,7 +24,7 @@ use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer, OnGpu};
 use crate::image::gpu::{AnyValues, DeviceValues, FoundInRows, with_values};
 use crate::image::{PixelValue, ValueImage};
-use crate::label::{Connectivity, DeviceLabeler};
+use crate::label::Connectivity;
 use crate::memory::collect;
 use crate::regions::ValueContours;
 use crate::trace::contours::Contours;
@@ -390,10 +390,11 @@ impl<G: Gpu> DeviceTracer<G> {
         let equality = image.equality(gpu)?;
         let labels = match options.geometry {
             Geometry::Centers => None,
-            Geometry::Edges => {
-                let labeler = DeviceLabeler::on(gpu.clone());
-                Some(labeler.label_equal(&equality, layout, Connectivity::Four)?)
-            }
+            Geometry::Edges => Some(self.labeler().label_equal(
+                &equality,
+                layout,
+                Connectivity::Four,
+            )?),
         };
         let values = gpu.using(image.values())?;
         let traced = Traced {
@@ -414,7 +415,7 @@ impl<G: Gpu> DeviceTracer<G> {
             retrieval: options.retrieval,
         };
         let mut sizes = guess(raster, VALUE_TILE_HEIGHT);
-        let mut arena = self.region_arena().take();
+        let mut arena = self.region_arena.take();
         let written = loop {
             let mut memory = RegionArena::ready(gpu, self.joining, sizes, arena.take())?;
             let mut starts = gpu.alloc(memory.sizes.borders() as usize)?;
@@ -436,7 +437,7 @@ impl<G: Gpu> DeviceTracer<G> {
                 let starts = first_of(starts.view_mut(), borders).as_view();
                 traced.write(&mut memory, starts)?
             };
-            *self.region_arena() = Some(memory);
+            self.region_arena.put(memory);
             break written;
         };
         values.finish()?;

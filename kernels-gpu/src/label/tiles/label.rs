@@ -41,15 +41,15 @@ fn frame(words: SharedView<u64>, word: &TileWord) {
 ///
 /// # Safety
 ///
-/// `image` has one element per word of the image, `runs` and `components` have their lengths for
-/// `layout`, and `scan` is for the [`chunks`](crate::label::number::chunks) of the image. Nothing
-/// else uses what the kernel writes meanwhile. The launch has one block per tile, and
-/// [`run_bytes`](super::layout::run_bytes) of dynamic shared memory.
+/// `image` has the images' bits, `runs` and `components` have their lengths for `layout`, and
+/// `scan` is for the [`chunks`](crate::label::number::chunks) of all images. Nothing else uses what
+/// the kernel writes meanwhile. The launch has one block per tile, those of an image along x and
+/// the images along y, and [`run_bytes`](super::layout::run_bytes) of dynamic shared memory.
 #[kernel(
     block = BLOCK,
     min_blocks = 6,
     len(
-        image = layout.words(),
+        image = layout.source_words(),
         runs = layout,
         components = layout,
         scan = layout.chunks(),
@@ -67,14 +67,14 @@ pub unsafe fn tiles_label(
     let word = TileWord::of_thread(layout);
     frame(words, &word);
     let here = if word.inside {
-        image.ldg(word.index)
+        image.ldg(word.source)
     } else {
         0
     };
     words.st(word.at(), here);
     // planted: tile-load-barrier
     thread::sync_threads();
-    scan.make_ready(thread::index_1d());
+    scan.make_ready(word.tile * BLOCK + thread::thread_idx_x());
     label_tile(words, &word, runs, components, layout, connectivity);
 }
 
@@ -82,9 +82,9 @@ pub unsafe fn tiles_label(
 ///
 /// # Safety
 ///
-/// As for [`tiles_label`](fn@tiles_label). `bytes` is of the layout's size, starts at a multiple of
-/// 16 bytes and has its width as pitch; the width is a multiple of 16. Nothing else uses `image`
-/// meanwhile.
+/// As for [`tiles_label`](fn@tiles_label), and there is one image. `bytes` is of the layout's size,
+/// starts at a multiple of 16 bytes and has its width as pitch; the width is a multiple of 16.
+/// Nothing else uses `image` meanwhile.
 #[kernel(
     block = BLOCK,
     min_blocks = 6,
@@ -223,11 +223,10 @@ fn label_tile(
     }
 
     // Make the first pixels of the tile's components nodes of the image's union-find.
-    let tile_pixel = word.tile_y * ROWS * layout.width + word.tile_x * WIDTH;
     let add_nodes = |own: HalfRuns, roots: u32| {
         for_each_bit(roots, |bit| {
             let (row, column) = split(parents.ld(own.run_at(bit)) & !POSITION);
-            let pixel = tile_pixel + row * layout.width + column;
+            let pixel = word.first_pixel + row * layout.width + column;
             components.parents.st(pixel, pixel);
             root_bits.atomic_or(row * ROW_HALVES + column / 32, 1 << (column % 32));
         });

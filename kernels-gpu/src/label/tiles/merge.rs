@@ -9,8 +9,8 @@ use crate::primitives::bits::{Beside, Touching, count_through, starts};
 use crate::primitives::quotient;
 use crate::primitives::union_find::union;
 
-/// Threads per block.
-const MERGE_BLOCK: u32 = 128;
+/// Threads per block of [`tiles_merge`](fn@tiles_merge).
+pub const MERGE_BLOCK: u32 = 128;
 
 /// The arrays for looking up the nodes of pixels.
 #[derive(Clone, Copy)]
@@ -19,6 +19,8 @@ pub(super) struct Lookup<'a> {
     pub(super) runs: TileRuns<'a>,
     pub(super) layout: TileLayout,
     pub(super) connectivity: Connectivity,
+    /// The image's index.
+    pub(super) index: u32,
 }
 
 impl Lookup<'_> {
@@ -27,7 +29,8 @@ impl Lookup<'_> {
     pub(super) fn word(&self, word_x: u32, y: u32) -> u64 {
         // Left of the image, `word_x` has wrapped around.
         if word_x < self.layout.row_words {
-            self.image.ldg(y * self.layout.row_words + word_x)
+            let first = self.index * self.layout.pitch;
+            self.image.ldg(first + y * self.layout.row_words + word_x)
         } else {
             0
         }
@@ -66,7 +69,7 @@ impl Lookup<'_> {
         };
         let mut starts = starts(covered(word_x), left >> 63);
         let (tile_x, tile_y) = (word_x / COLUMNS, y / ROWS);
-        let tile = tile_y * layout.tiles_x + tile_x;
+        let tile = self.index * layout.image_tiles() + tile_y * layout.tiles_x + tile_x;
         let (row, column) = (y % ROWS, x % WIDTH);
         let offset_at = if is_band {
             if column % 64 >= 32 {
@@ -79,7 +82,8 @@ impl Lookup<'_> {
         let offset = u32::from(self.runs.offsets.ldg(tile * BLOCK + offset_at));
         let run = offset + count_through(starts, x % 64) - 1;
         let (row, column) = split(self.runs.firsts.ldg(tile * layout.tile_runs + run).into());
-        (tile_y * ROWS + row) * layout.width + tile_x * WIDTH + column
+        let first_row = self.index * layout.height + tile_y * ROWS;
+        (first_row + row) * layout.width + tile_x * WIDTH + column
     }
 }
 
@@ -94,11 +98,12 @@ impl Lookup<'_> {
 /// # Safety
 ///
 /// The arguments are those of [`tiles_label`](fn@super::label::tiles_label), which has run. The
-/// launch has [`merge_threads`](TileLayout::merge_threads) threads.
+/// launch has blocks for [`merge_threads`](TileLayout::merge_threads) threads along x, and the
+/// images along y.
 #[kernel(
     block = MERGE_BLOCK,
     min_blocks = 8,
-    len(image = layout.words(), runs = layout, parents = layout.pixels()),
+    len(image = layout.source_words(), runs = layout, parents = layout.pixels()),
 )]
 pub unsafe fn tiles_merge(
     image: View<'_, u64>,
@@ -113,6 +118,7 @@ pub unsafe fn tiles_merge(
         runs,
         layout,
         connectivity,
+        index: thread::block_idx_y(),
     };
     let corners = connectivity == Connectivity::Eight;
     let item = thread::index_1d();
@@ -143,7 +149,8 @@ pub unsafe fn tiles_merge(
         }
         let tile_y = quotient(side, across);
         let tile_x = side - tile_y * across + 1;
-        let tile = tile_y * layout.tiles_x + tile_x;
+        // planted: merge-image-sides
+        let tile = lookup.index * layout.image_tiles() + tile_y * layout.tiles_x + tile_x;
         let column = |i: u32| u64::from(sides.ldg(i)) | u64::from(sides.ldg(i + 1)) << 32;
         let left = column(tile * 4 - 2);
         let right = column(tile * 4);

@@ -19,6 +19,12 @@
 //! `tiles_write`, a scan of the chunks' counts numbers the roots ([`number`](super::number)). All
 //! kernels except those of `write` work on bits and runs, so nearly all bytes written are labels.
 //!
+//! Images of a batch, of one size, are labelled in the same launches: the blocks of a grid have the
+//! tiles of an image along x and the images along y, and no tile has pixels of two images
+//! ([`TileLayout`](layout::TileLayout)). All their roots are counted together;
+//! [`image_starts`](fn@super::number::image_starts) says how many the images above each have, and
+//! `tiles_write` subtracts that.
+//!
 //! # Tiles, runs, components
 //!
 //! A tile is 4 words (256 pixels) wide and 64 rows high: one word for each of a block's 256

@@ -12,7 +12,7 @@ use crate::label::number::Numbering;
 const RIM_BLOCK: u32 = 128;
 
 /// Writes to `rim` the number of the component of each pixel of the first row, then of each pixel
-/// of the last row; 0 for background. The labels need not be written yet.
+/// of the last row; 0 for background. There is one image, whose labels need not be written yet.
 ///
 /// # Safety
 ///
@@ -23,7 +23,7 @@ const RIM_BLOCK: u32 = 128;
 #[kernel(
     block = RIM_BLOCK,
     len(
-        image = layout.words(),
+        image = layout.source_words(),
         runs = layout,
         parents = layout.pixels(),
         numbering = layout.words(),
@@ -49,6 +49,7 @@ pub unsafe fn tiles_rim(
         runs,
         layout,
         connectivity,
+        index: 0,
     };
     // planted: rim-last-row
     let last = layout.height - 1;

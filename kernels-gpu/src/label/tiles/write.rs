@@ -39,20 +39,20 @@ impl HalfRuns {
     }
 }
 
-/// Writes the labels over the nodes.
+/// Writes the labels over the nodes: in each image, those of its components from 1 on.
 ///
 /// # Safety
 ///
 /// `image`, `runs`, `layout` and `connectivity` are those of
 /// [`tiles_label`](fn@super::label::tiles_label), and `numbering` is of the roots that
 /// [`tiles_flatten`](fn@super::flatten::tiles_flatten) has left. `labels` is its array `parents`
-/// and starts at a multiple of 16 bytes; nothing else uses it meanwhile. The launch has one block
-/// per tile, and [`run_bytes`](super::layout::run_bytes) of dynamic shared memory.
+/// and starts at a multiple of 16 bytes; nothing else uses it meanwhile. The launch has the
+/// grid and the dynamic shared memory of [`tiles_label`](fn@super::label::tiles_label).
 #[kernel(
     block = HALVES,
     min_blocks = 4,
     len(
-        image = layout.words(),
+        image = layout.source_words(),
         runs = layout,
         numbering = layout.words(),
         labels = layout.pixels(),
@@ -66,7 +66,16 @@ pub unsafe fn tiles_write(
     layout: TileLayout,
     connectivity: Connectivity,
 ) {
-    let number = |root| numbering.number(root);
+    let number = |root| {
+        let image = thread::block_idx_y();
+        let before = if image == 0 {
+            0
+        } else {
+            // planted: write-before
+            numbering.before(image * layout.image_words())
+        };
+        numbering.number(root) - before
+    };
     write_tile(image, runs, number, labels, layout, connectivity);
 }
 
@@ -75,8 +84,9 @@ pub unsafe fn tiles_write(
 ///
 /// # Safety
 ///
-/// As for [`tiles_write`](fn@tiles_write). `table` has one element more than there are components;
-/// all elements but the first are neither 0 nor larger than [`LARGEST_NUMBER`].
+/// As for [`tiles_write`](fn@tiles_write), and there is one image. `table` has one element more
+/// than there are components; all elements but the first are neither 0 nor larger than
+/// [`LARGEST_NUMBER`].
 #[kernel(
     block = HALVES,
     min_blocks = 4,
@@ -133,7 +143,7 @@ fn write_tile(
     let word = TileWord::of(thread::thread_idx_x() / 2, layout);
     // planted: write-return
     let here = if word.inside {
-        image.ldg(word.index)
+        image.ldg(word.source)
     } else {
         0
     };
@@ -146,7 +156,7 @@ fn write_tile(
         labels,
         layout,
         x: word.tile_x,
-        first_pixel: word.tile_y * ROWS * layout.width + word.tile_x * WIDTH,
+        first_pixel: word.first_pixel,
     };
     let firsts = word.tile * layout.tile_runs;
     tile.label_runs(runs, firsts, last_end.ld(0), number);
@@ -219,7 +229,7 @@ pub(in crate::label) struct Tile<'a, const THREADS: u32, const ADJACENT: bool> {
     pub(in crate::label) layout: TileLayout,
     /// Its column among the tiles.
     pub(in crate::label) x: u32,
-    /// The index of its first pixel in the image.
+    /// The index of its first pixel among those of all images.
     pub(in crate::label) first_pixel: u32,
 }
 

@@ -59,6 +59,8 @@ pub const fn layout(width: u32, height: u32) -> Option<TileLayout> {
         tiles_x,
         tiles_y,
         tile_runs,
+        images: 1,
+        pitch: row_words * height,
     })
 }
 

@@ -11,7 +11,7 @@ use trazar_kernels::trace::fragments::{
 use trazar_kernels::trace::pixels::Raster;
 
 use crate::error::{Error, Result};
-use crate::gpu::{Gpu, GpuBuffer, OnGpu, View};
+use crate::gpu::{Gpu, GpuBuffer, OnGpu, View, WorkingMemory};
 use crate::trace::Retrieval;
 use crate::trace::gpu::hierarchy::{Arranger, cooperative_blocks, nothing};
 use crate::trace::gpu::{Arranged, BorderBuffers};
@@ -127,6 +127,28 @@ pub(super) struct Views<'a> {
     pub(super) stack: Stack<'a>,
 }
 
+impl<G: Gpu> WorkingMemory for Arena<G> {
+    fn bytes(&self) -> u64 {
+        let Self {
+            sizes: _,
+            images: _,
+            joining: _,
+            blocks: _,
+            few_tiles: _,
+            parts,
+            chains,
+            found,
+            arranger,
+            image_offsets,
+        } = self;
+        parts.bytes()
+            + chains.bytes()
+            + found.bytes()
+            + arranger.buffers.bytes()
+            + image_offsets.bytes()
+    }
+}
+
 impl<G: Gpu> Arena<G> {
     /// Memory for an image, with counters that are 0: `old`, if it fits.
     pub(super) fn ready(
@@ -177,27 +199,6 @@ impl<G: Gpu> Arena<G> {
                 several => several as usize + 1,
             })?,
         })
-    }
-
-    /// The bytes of its memory.
-    pub(in crate::trace::gpu) fn bytes(&self) -> u64 {
-        let Self {
-            sizes: _,
-            images: _,
-            joining: _,
-            blocks: _,
-            few_tiles: _,
-            parts,
-            chains,
-            found,
-            arranger,
-            image_offsets,
-        } = self;
-        parts.bytes()
-            + chains.bytes()
-            + found.bytes()
-            + arranger.buffers.bytes()
-            + image_offsets.bytes()
     }
 
     /// For kernels to use.
