@@ -185,7 +185,7 @@ impl Job {
         (saved > 0.0 && self.fits_kernels()).then_some(saved)
     }
 
-    /// Time on the processor, by the algorithm that its engine chooses. Routing uses one core.
+    /// Time on the processor, by the algorithm that its engine chooses.
     fn cpu_nanoseconds(self, cores: usize) -> f64 {
         match self {
             // 16384² blobs: 390 ms on one core, 47 to 52 on 16; noise of 10 % 97, of 50 % 155.
@@ -216,7 +216,16 @@ impl Job {
                 one_core / (cores.clamp(1, 16) as f64).powf(0.5)
             }
             // 65 to 120 per cell for 16 pins or more; 10,000 pins on 256² cells take 2 µs each.
-            Self::Route { searched, pins, .. } => 80.0 * searched as f64 + 1500.0 * pins as f64,
+            // A net is routed by one core, other nets by others at the same time.
+            Self::Route {
+                nets,
+                searched,
+                pins,
+                ..
+            } => {
+                let one_core = 80.0 * searched as f64 + 1500.0 * pins as f64;
+                one_core / (cores.clamp(1, 16) as f64).min(nets.max(1) as f64).powf(0.9)
+            }
         }
     }
 
