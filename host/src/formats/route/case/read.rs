@@ -51,7 +51,7 @@ pub fn read_case(path: impl AsRef<Path>) -> Result<RoutingCase> {
     let nets = read_nets(&mut lines, &grid)?;
     read_weights(&mut lines, &mut grid)?;
     lines.finish()?;
-    Ok(RoutingCase { grid, nets })
+    Ok(RoutingCase::new(grid, nets))
 }
 
 /// Reads the first line, and makes a grid of its size with all edges blocked.

@@ -12,7 +12,7 @@ use crate::route::{BLOCKED, Cell, Net, RoutingCase, RoutingGrid};
 /// # Errors
 /// [`Error::Unwritable`] for pins without cells, which the format cannot express; [`Error::Write`].
 pub fn write_case_text(case: &RoutingCase, out: impl Write) -> Result<()> {
-    let RoutingCase { grid, nets } = case;
+    let RoutingCase { grid, nets, .. } = case;
     let refuse = |net: usize, what: &str| {
         Err(Error::unwritable(
             "text",
