@@ -2,6 +2,8 @@
 
 mod arrays;
 mod case;
+mod congestion;
+mod ispd;
 mod json;
 mod lines;
 mod picture;
@@ -11,6 +13,8 @@ mod text;
 
 pub use self::arrays::{read_pins, read_weights};
 pub use self::case::{read_case, write_case_text};
+pub use self::congestion::write_congestion_png;
+pub use self::ispd::{read_ispd, write_routes_ispd};
 pub use self::json::write_routes_json;
 pub use self::png::write_routes_png;
 pub use self::svg::write_routes_svg;
