@@ -68,6 +68,7 @@ impl<'a> Lines<'a> {
             number: self.line_number,
             bytes: self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes),
             at: 0,
+            separators: b"/",
         }))
     }
 
@@ -143,9 +144,16 @@ pub(super) struct Line<'a> {
     number: u64,
     bytes: &'a [u8],
     at: usize,
+    /// The bytes that end a word, beside spaces.
+    separators: &'static [u8],
 }
 
 impl Line<'_> {
+    /// Has other bytes end a word, beside spaces, than the usual `/`.
+    pub(super) fn set_separators(&mut self, separators: &'static [u8]) {
+        self.separators = separators;
+    }
+
     /// An error at the next column to read.
     pub(super) fn error(&self, reason: impl Display) -> Error {
         self.origin.unreadable(format_args!(
@@ -208,7 +216,7 @@ impl Line<'_> {
     /// Takes a whole number in `range`; errors call it `name`.
     pub(super) fn number(&mut self, name: &str, range: RangeInclusive<u32>) -> Result<u32> {
         let (least, most) = (range.start(), range.end());
-        if self.is_done() || self.bytes[self.at] == b'/' {
+        if self.is_done() || self.separators.contains(&self.bytes[self.at]) {
             return Err(self.error(format_args!(
                 "the {name} is missing: a whole number from {least} to {most}"
             )));
@@ -367,7 +375,7 @@ impl Line<'_> {
         let rest = &self.bytes[self.at..];
         let end = rest
             .iter()
-            .position(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'/'));
+            .position(|byte| matches!(byte, b' ' | b'\t' | b'\r') || self.separators.contains(byte));
         &rest[..end.unwrap_or(rest.len())]
     }
 

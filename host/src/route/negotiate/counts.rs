@@ -5,7 +5,7 @@ use std::fmt;
 use crate::error::{Error, OptionProblem, Result};
 use crate::geometry::Cell;
 use crate::memory::{filled_vec, zeroed_vec};
-use crate::route::grid::{BLOCKED, RoutingGrid};
+use crate::route::grid::RoutingGrid;
 
 /// The capacity of an edge that any number of nets may use.
 pub const UNLIMITED: u32 = u32::MAX;
@@ -215,18 +215,6 @@ impl EdgeCounts {
             });
         }
         Ok(self.index(cell))
-    }
-
-    /// The sum of the capacities of the edges within layers that `grid` does not block, and of the
-    /// vias. Unlimited ones count as 0.
-    pub(crate) fn sums(&self, grid: &RoutingGrid) -> (u64, u64) {
-        let sum = |counts: &[u32], weights: &[u32]| -> u64 {
-            let open = counts.iter().zip(weights);
-            let open = open.filter(|&(&count, &weight)| weight != BLOCKED && count != UNLIMITED);
-            open.map(|(&count, _)| u64::from(count)).sum()
-        };
-        let wires = sum(&self.right, grid.rights()) + sum(&self.down, grid.downs());
-        (wires, sum(&self.via, grid.vias()))
     }
 }
 

@@ -59,6 +59,7 @@ fn read_name(line: &mut Line<'_>) -> Result<String> {
 /// Reads a line `[(layer, x, y), …]`.
 fn read_pin(mut line: Line<'_>, grid: &RoutingGrid) -> Result<Pin> {
     let mut cells = Vec::new();
+    line.set_separators(b",()[]");
     take(&mut line, b'[', "a pin, or the ) after a net's last pin,")?;
     loop {
         take(&mut line, b'(', "a cell of a pin")?;
