@@ -4,7 +4,8 @@
 //! first and the last. Trees without overflow exist for each batch. `TRAZAR_BENCH_THREADS=1,16`
 //! chooses the numbers of threads; by default all. `TRAZAR_BENCH_LARGEST=256` leaves out larger
 //! grids and `TRAZAR_BENCH_SMALLEST=1024` smaller ones, `TRAZAR_BENCH_DEMAND=80` sets the share of the capacities that the trees need, in percent
-//! (90 by default), and `TRAZAR_BENCH_ROUNDS=1` prints each round.
+//! (90 by default), and `TRAZAR_BENCH_ROUNDS=20` the most rounds (100 by default);
+//! `TRAZAR_BENCH_SHOW=1` prints each round.
 
 use std::time::Instant;
 
@@ -28,7 +29,8 @@ fn main() -> Result<()> {
     let demand = f64::from(one("TRAZAR_BENCH_DEMAND", "90")?) / 100.0;
     let largest = one("TRAZAR_BENCH_LARGEST", "4294967295")?;
     let smallest = one("TRAZAR_BENCH_SMALLEST", "0")?;
-    let show_rounds = one("TRAZAR_BENCH_ROUNDS", "0")? > 0;
+    let show_rounds = one("TRAZAR_BENCH_SHOW", "0")? > 0;
+    let rounds = one("TRAZAR_BENCH_ROUNDS", "100")?;
     let all = std::thread::available_parallelism().map_or(1, usize::from);
     let threads: Vec<usize> = numbers("TRAZAR_BENCH_THREADS", &all.to_string())?;
     println!(
@@ -48,7 +50,7 @@ fn main() -> Result<()> {
         for &threads in &threads {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
             let pool = pool.build().expect("threads");
-            let options = NegotiationOptions::default();
+            let options = NegotiationOptions::default().rounds(rounds);
             let started = Instant::now();
             let found = pool.install(|| {
                 Engine::cpu().negotiate(&case.grid, capacities, &case.nets, &options)

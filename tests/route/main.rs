@@ -2,6 +2,7 @@
 
 mod distances;
 mod improved;
+mod ispd;
 mod negotiate;
 mod nets;
 mod refused;

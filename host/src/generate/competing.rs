@@ -210,7 +210,7 @@ impl CompetingNets {
         };
         // The smallest constant for which there is enough room.
         let enough = (used as f64 / self.demand) as u64;
-        let (mut low, mut high) = (0, u64::from(self.nets) << FRACTION);
+        let (mut low, mut high) = (1 << FRACTION, (u64::from(self.nets) + 1) << FRACTION);
         while low < high {
             let middle = (low + high) / 2;
             match sum(middle) < enough {

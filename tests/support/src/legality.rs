@@ -10,22 +10,49 @@ type Cell = [usize; 3];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Violation {
     /// A segment that is not straight, or leaves the grid.
-    Crooked { net: usize },
+    Crooked {
+        /// The net's index.
+        net: usize,
+    },
     /// An edge that is blocked, such as one across its layer's direction, or without capacity.
-    Blocked { net: usize, from: Cell, to: Cell },
+    Blocked {
+        /// The net's index.
+        net: usize,
+        /// The edge's lower cell.
+        from: Cell,
+        /// Its other cell.
+        to: Cell,
+    },
     /// More nets on an edge than it has room for.
     Overfull {
+        /// The edge's lower cell.
         from: Cell,
+        /// Its other cell.
         to: Cell,
+        /// The number of nets that use it.
         usage: u64,
+        /// The number that may.
         capacity: u64,
     },
     /// A pin that the net's wires do not join to its first pin.
-    PinApart { net: usize, pin: usize },
+    PinApart {
+        /// The net's index.
+        net: usize,
+        /// The pin's index.
+        pin: usize,
+    },
     /// Wires that are not joined to the net's first pin.
-    WireApart { net: usize },
+    WireApart {
+        /// The net's index.
+        net: usize,
+    },
     /// A tree for a net that the case does not have, or none for one that it has.
-    Nets { expected: usize, found: usize },
+    Nets {
+        /// The number of nets.
+        expected: usize,
+        /// The number of trees.
+        found: usize,
+    },
 }
 
 /// A case, from its text.

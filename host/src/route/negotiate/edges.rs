@@ -1,4 +1,5 @@
-//! [`Edges`]: what each edge of the grid costs a net, given the nets that use it.
+//! [`Edges`]: what each edge of the grid costs a net, given the nets that use it:
+//! (weight + history) · (1 + pressure · nets too many).
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -27,7 +28,7 @@ const EDGES: &str = "the edges that nets compete for";
 /// Edges by number: three times the cell's index, plus 0 for the edge to the right, 1 for the one
 /// down, 2 for the via to the next layer.
 ///
-/// Several threads read and change them at the same time, each those of its own window.
+/// Searches on several threads read the costs while nobody changes them.
 pub(super) struct Edges<'a> {
     pub(super) grid: &'a RoutingGrid,
     capacities: &'a EdgeCounts,
@@ -37,7 +38,7 @@ pub(super) struct Edges<'a> {
     history: Vec<u32>,
     /// What an edge costs the next net, [`NONE`] if it is blocked.
     costs: Vec<AtomicU32>,
-    /// What each net too many adds to an edge's cost, in units of a `UNIT`th of its weight.
+    /// What each net too many adds to an edge's cost, in sixteenths of that cost.
     pressure: u32,
 }
 
@@ -158,11 +159,10 @@ impl<'a> Edges<'a> {
             UNLIMITED => 0,
             _ => (usage + 1).saturating_sub(capacity),
         };
-        // Below 2²⁴ · 2³² for the first two factors.
-        let present = u64::from(weight.max(1)) * u64::from(over);
-        let cost = u64::from(base(weight))
-            .saturating_add(present.saturating_mul(self.pressure.into()))
-            .saturating_add(self.history[edge].into());
+        let past = u64::from(base(weight)) + u64::from(self.history[edge]);
+        // In sixteenths.
+        let factor = u64::from(UNIT) + u64::from(over) * u64::from(self.pressure);
+        let cost = past.saturating_mul(factor) / u64::from(UNIT);
         cost.min(u64::from(NONE - 1)) as u32
     }
 

@@ -3,7 +3,7 @@
 //! Each edge has a capacity, the number of nets that may use it. Nets are routed as if edges could
 //! be shared, but an edge that more nets want than it has room for costs more: at once, by each net
 //! too many, and from round to round, as long as it stays overfull. Nets that use an overfull edge
-//! are routed again, until there is none. This is the negotiation of PathFinder (Larry McMurchie
+//! are routed again, those parts of their trees that use one, until there is none. This is the negotiation of PathFinder (Larry McMurchie
 //! and Carl Ebeling, "PathFinder: A Negotiation-Based Performance-Driven Router for FPGAs", FPGA
 //! 1995).
 //!
@@ -11,9 +11,13 @@
 //! |---|---|
 //! | capacities and usage | `counts.rs` |
 //! | what an edge costs: weight, present use, history | `edges.rs` |
-//! | windows, and which nets are routed at the same time | `schedule.rs` |
+//! | windows, and the order of a round's nets | `schedule.rs` |
 //! | the tree of one net | `search.rs` |
 //! | round by round | `rounds.rs` |
+//!
+//! A round routes its nets in batches, each on all threads. The nets of a batch do not see each
+//! other: they are removed, then all routed by the same costs, then entered in their order. The size
+//! of a batch depends on the number of nets, not of threads, and so the result does not either.
 
 mod counts;
 mod edges;
@@ -41,7 +45,7 @@ pub struct NegotiationOptions {
     /// The most rounds; 100 by default. With 0, nothing is routed.
     pub rounds: u32,
     /// How far the paths of a net may leave the box around its pins, in cells; 8 by default. The
-    /// margin doubles when a net finds no way, or stays on overfull edges for three rounds.
+    /// margin grows by half when a net finds no way, or stays on overfull edges for four rounds.
     pub margin: u32,
 }
 
@@ -101,8 +105,8 @@ impl Negotiated {
 pub struct Round {
     /// The number of nets that were routed.
     pub nets: usize,
-    /// The number of groups of these, which were routed one after the other.
-    pub groups: usize,
+    /// How many of these were routed at the same time.
+    pub at_once: usize,
     /// By how many nets edges were overfull after the round, in all.
     pub overflow: u64,
     /// The number of these edges.

@@ -1,18 +1,12 @@
-//! Nets in windows, and which of them are routed at the same time.
-//!
-//! The order of a round's nets is fixed. A net only reads and changes edges in its window. So a net
-//! whose window no earlier net's window overlaps can be routed at once; the result is that of
-//! routing one net after the other in this order, whatever the number of threads.
+//! The windows of nets, and the order in which a round routes them.
 
 use crate::error::Result;
 use crate::generate::random;
 use crate::geometry::Window;
-use crate::memory::{collect, push, zeroed_vec};
+use crate::memory::collect;
 use crate::route::grid::RoutingGrid;
 use crate::route::net::Net;
 
-/// The sides of the squares by which overlaps are found.
-const SQUARE: u32 = 8;
 /// Name used in out-of-memory errors.
 const SCHEDULE: &str = "the order of nets";
 
@@ -49,42 +43,9 @@ pub(super) fn window(grid: &RoutingGrid, net: &Net, margin: u32) -> Window {
 
 /// Puts nets in the order of a round, which differs from round to round and does not follow the
 /// order in which the nets were given: neighbours in the list are often neighbours on the grid, and
-/// would wait for each other.
+/// nets that are routed at the same time should be far from each other.
 pub(super) fn shuffle(nets: &mut [u32], round: u32) {
     nets.sort_unstable_by_key(|&net| (random::random(round.into(), net.into()), net));
-}
-
-/// Groups of nets, to be routed one group after the other: the windows within a group do not
-/// overlap, and of two nets whose windows do, the one that comes first in `order` is in an earlier
-/// group.
-pub(super) fn groups(
-    grid: &RoutingGrid,
-    order: &[u32],
-    window_of: impl Fn(u32) -> Window,
-) -> Result<Vec<Vec<u32>>> {
-    let columns = grid.width().div_ceil(SQUARE) as usize;
-    let rows = grid.height().div_ceil(SQUARE) as usize;
-    // By square: the first group that is later than all nets there.
-    let mut free: Vec<u32> = zeroed_vec(columns * rows, SCHEDULE)?;
-    let mut groups: Vec<Vec<u32>> = Vec::new();
-    for &net in order {
-        let window = window_of(net);
-        let squares = |start: u32, len: u32| {
-            (start / SQUARE) as usize..=((start + (len - 1)) / SQUARE) as usize
-        };
-        let across = squares(window.x, window.width);
-        let lines = || squares(window.y, window.height).map(|row| row * columns);
-        let latest = lines().flat_map(|line| &free[line + across.start()..=line + across.end()]);
-        let group = latest.copied().max().unwrap_or(0);
-        for line in lines() {
-            free[line + across.start()..=line + across.end()].fill(group + 1);
-        }
-        if groups.len() == group as usize {
-            push(&mut groups, Vec::new(), SCHEDULE)?;
-        }
-        push(&mut groups[group as usize], net, SCHEDULE)?;
-    }
-    Ok(groups)
 }
 
 /// The numbers of the nets that have something to join.

@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 use super::edges::{Edges, KINDS, NONE};
 use crate::error::Result;
 use crate::geometry::{Cell, Window};
-use crate::memory::{filled_vec, push, push_to_heap};
+use crate::memory::{collect, filled_vec, push, push_to_heap};
 use crate::route::net::{Net, Pin};
 use crate::route::net_by_net::{Joined, PATHS, PINS};
 
@@ -78,11 +78,12 @@ impl Target {
     }
 }
 
-/// The tree of `net` in `window`, and whether it has all pins.
+/// The tree of `net` in `window` that has the paths of `kept`, and whether it has all pins.
 pub(super) fn tree(
     edges: &Edges<'_>,
     least: [u32; KINDS],
     net: &Net,
+    kept: &Joined,
     window: Window,
     scratch: &mut Scratch,
 ) -> Result<(Joined, bool)> {
@@ -95,6 +96,13 @@ pub(super) fn tree(
     let mut apart: Vec<Option<u64>> = filled_vec(Some(u64::MAX), net.pins.len(), PINS)?;
     apart[0] = None;
     search.add(&root.cells, net, &mut apart)?;
+    for (pin, cost, path) in kept.paths() {
+        apart[pin] = None;
+        joined.push(pin, cost, path)?;
+        let cells = collect(path.iter().map(|&cell| edges.grid.cell(cell)), PATHS)?;
+        search.add(&cells, net, &mut apart)?;
+        search.add(&net.pins[pin].cells, net, &mut apart)?;
+    }
     let mut has_all = true;
     loop {
         let open = apart.iter().enumerate();
@@ -113,10 +121,7 @@ pub(super) fn tree(
             cost += u64::from(edges.weight(edges.between(pair[0], pair[1])));
         }
         joined.push(pin, cost, &path)?;
-        let mut cells = Vec::new();
-        for &cell in &path {
-            push(&mut cells, edges.grid.cell(cell), PATHS)?;
-        }
+        let cells = collect(path.iter().map(|&cell| edges.grid.cell(cell)), PATHS)?;
         search.scratch.path = path;
         search.add(&cells, net, &mut apart)?;
         search.add(&net.pins[pin].cells, net, &mut apart)?;

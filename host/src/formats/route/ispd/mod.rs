@@ -3,8 +3,6 @@
 
 mod cap;
 mod net;
-#[cfg(test)]
-mod tests;
 mod write;
 
 pub use self::write::write_routes_ispd;
