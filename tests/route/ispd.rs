@@ -44,10 +44,10 @@ fn grids_capacities_and_nets_are_read() {
     assert_eq!(case.nets[0].pins[1].cells, [at(2, 1, 1)]);
     assert_eq!(case.nets[1].pins.len(), 1);
     // Costs that are not whole numbers: the largest becomes 65,536.
-    let case = read(&CAP.replace("0.5 4", "0.001 4"), NET).unwrap();
+    let case = read(&CAP.replace("0.5 4", "0.00075 4"), NET).unwrap();
     assert_eq!(case.grid.via(at(0, 0, 0)), 65_536);
-    assert_eq!(case.grid.right(at(1, 0, 0)), 49_152);
-    assert_eq!(case.grid.down(at(0, 0, 1)), 32_768);
+    assert_eq!(case.grid.right(at(1, 0, 0)), 36_864);
+    assert_eq!(case.grid.down(at(0, 0, 1)), 24_576);
     // Lines of other systems, and spaces.
     let spaced = NET.replace(", ", " ,  ").replace('\n', " \r\n");
     assert_eq!(read(CAP, &spaced).unwrap().nets, read(CAP, NET).unwrap().nets);
@@ -70,7 +70,7 @@ fn lies_are_refused_with_their_line() {
         (of_cap("2 3 2", "0 3 2"), 1, "the number of layers \"0\""),
         (of_cap("2 3 2", "2 3"), 1, "the number of rows is missing"),
         (of_cap("2 3 2", "2 3 2 1"), 1, "follows layers, columns and rows"),
-        (of_cap("2 3 2", "2 99999 99999"), 1, "the file is truncated"),
+        (of_cap("2 3 2", "2 30000 30000"), 1, "the file is truncated"),
         (of_cap("0.5 4 60 60", "0.5"), 2, "the cost of a via is missing"),
         (of_cap("0.5 4 60 60", "-1 4"), 2, "not a number, 0 or more"),
         (of_cap("0.5 4 60 60", "0.5 inf"), 2, "not a number, 0 or more"),

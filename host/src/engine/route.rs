@@ -135,7 +135,7 @@ impl Engine {
     /// ```
     ///
     /// # Cost
-    /// 52 bytes per cell of the grid, and 16 per cell of a window and thread. A round routes the
+    /// 48 bytes per cell of the grid, and 16 per cell of a window and thread. A round routes the
     /// nets that use overfull edges, at first all, each by one search per pin.
     ///
     /// # Errors

@@ -103,17 +103,24 @@ pub(super) fn tree(
         search.add(&cells, net, &mut apart)?;
         search.add(&net.pins[pin].cells, net, &mut apart)?;
     }
-    let mut has_all = true;
+    // Pins to which there was no path.
+    let mut failed = Vec::new();
     loop {
         let open = apart.iter().enumerate();
         let open = open.filter_map(|(pin, distance)| Some(((*distance)?, pin)));
         let Some((_, pin)) = open.min() else {
-            return Ok((joined, has_all));
+            return Ok((joined, failed.is_empty()));
         };
         apart[pin] = None;
         if !search.reach(&net.pins[pin])? {
-            has_all = false;
+            push(&mut failed, pin, PINS)?;
             continue;
+        }
+        if net.pins[pin].cells.len() > 1 {
+            // From its other cells, there may be one.
+            for pin in failed.drain(..) {
+                apart[pin] = Some(u64::MAX);
+            }
         }
         let path = std::mem::take(&mut search.scratch.path);
         let mut cost = 0;
