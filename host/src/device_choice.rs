@@ -224,7 +224,10 @@ impl Job {
                 ..
             } => {
                 let one_core = 80.0 * searched as f64 + 1500.0 * pins as f64;
-                one_core / (cores.clamp(1, 16) as f64).min(nets.max(1) as f64).powf(0.9)
+                one_core
+                    / (cores.clamp(1, 16) as f64)
+                        .min(nets.max(1) as f64)
+                        .powf(0.9)
             }
         }
     }

@@ -50,16 +50,24 @@ fn grids_capacities_and_nets_are_read() {
     assert_eq!(case.grid.down(at(0, 0, 1)), 24_576);
     // Lines of other systems, and spaces.
     let spaced = NET.replace(", ", " ,  ").replace('\n', " \r\n");
-    assert_eq!(read(CAP, &spaced).unwrap().nets, read(CAP, NET).unwrap().nets);
+    assert_eq!(
+        read(CAP, &spaced).unwrap().nets,
+        read(CAP, NET).unwrap().nets
+    );
     let case = read(CAP, NET).unwrap();
     let options = NegotiationOptions::default();
     let capacities = case.capacities.as_ref().unwrap();
-    let found = Engine::cpu().negotiate(&case.grid, capacities, &case.nets, &options).unwrap();
+    let found = Engine::cpu()
+        .negotiate(&case.grid, capacities, &case.nets, &options)
+        .unwrap();
     let mut text = Vec::new();
     formats::write_routes_ispd(&case, &found.routes, &mut text).unwrap();
     let text = String::from_utf8(text).unwrap();
     // Two ways cost the same, over the first row or the second; the second is closed at (1, 1).
-    assert_eq!(text, "clk\n(\n2 0 1 2 1 1\n2 0 0 2 0 1\n0 0 0 2 0 0\n)\nn[1]\n(\n)\n");
+    assert_eq!(
+        text,
+        "clk\n(\n2 0 1 2 1 1\n2 0 0 2 0 1\n0 0 0 2 0 0\n)\nn[1]\n(\n)\n"
+    );
 }
 
 #[test]
@@ -69,31 +77,107 @@ fn lies_are_refused_with_their_line() {
     for ((cap, net), line, what) in [
         (of_cap("2 3 2", "0 3 2"), 1, "the number of layers \"0\""),
         (of_cap("2 3 2", "2 3"), 1, "the number of rows is missing"),
-        (of_cap("2 3 2", "2 3 2 1"), 1, "follows layers, columns and rows"),
+        (
+            of_cap("2 3 2", "2 3 2 1"),
+            1,
+            "follows layers, columns and rows",
+        ),
         (of_cap("2 3 2", "2 30000 30000"), 1, "the file is truncated"),
-        (of_cap("0.5 4 60 60", "0.5"), 2, "the cost of a via is missing"),
+        (
+            of_cap("0.5 4 60 60", "0.5"),
+            2,
+            "the cost of a via is missing",
+        ),
         (of_cap("0.5 4 60 60", "-1 4"), 2, "not a number, 0 or more"),
-        (of_cap("0.5 4 60 60", "0.5 inf"), 2, "not a number, 0 or more"),
-        (of_cap("0.5 4 60 60", "0.5 4 x"), 2, "the cost of overflow in a layer \"x\""),
-        (of_cap("2000 3000", "2000"), 3, "the length of an edge is missing"),
-        (of_cap("2000 3000", "2000 3000 1"), 3, "follows the 2 lengths between columns"),
-        (of_cap("metal1 0 0", "metal1 2 0"), 5, "the direction of a layer"),
-        (of_cap("metal1 0 0", "metal1 0"), 5, "the shortest wire of a layer is missing"),
-        (of_cap("4 4 0", "4 4"), 6, "the line has 2 capacities: it needs 3"),
+        (
+            of_cap("0.5 4 60 60", "0.5 inf"),
+            2,
+            "not a number, 0 or more",
+        ),
+        (
+            of_cap("0.5 4 60 60", "0.5 4 x"),
+            2,
+            "the cost of overflow in a layer \"x\"",
+        ),
+        (
+            of_cap("2000 3000", "2000"),
+            3,
+            "the length of an edge is missing",
+        ),
+        (
+            of_cap("2000 3000", "2000 3000 1"),
+            3,
+            "follows the 2 lengths between columns",
+        ),
+        (
+            of_cap("metal1 0 0", "metal1 2 0"),
+            5,
+            "the direction of a layer",
+        ),
+        (
+            of_cap("metal1 0 0", "metal1 0"),
+            5,
+            "the shortest wire of a layer is missing",
+        ),
+        (
+            of_cap("4 4 0", "4 4"),
+            6,
+            "the line has 2 capacities: it needs 3",
+        ),
         (of_cap("4 4 0", "4 4 0 1"), 6, "follows the 3 capacities"),
-        (of_cap("4 4 0", "4 nan 0"), 6, "the capacity \"nan\" is not a number"),
-        (of_cap("7 7 7\n", ""), 10, "the file ends before line 1 (of 2, from 0)"),
-        (of_cap("7 7 7\n", "7 7 7\nmetal3 0 0\n"), 11, "\"metal3\" follows"),
+        (
+            of_cap("4 4 0", "4 nan 0"),
+            6,
+            "the capacity \"nan\" is not a number",
+        ),
+        (
+            of_cap("7 7 7\n", ""),
+            10,
+            "the file ends before line 1 (of 2, from 0)",
+        ),
+        (
+            of_cap("7 7 7\n", "7 7 7\nmetal3 0 0\n"),
+            11,
+            "\"metal3\" follows",
+        ),
         (of_net("clk\n", ""), 1, "where a net's name should be"),
-        (of_net("clk\n(\n", "clk\n"), 2, "the line after a net's name should begin with '('"),
-        (of_net("(0, 0, 0)", "(2, 0, 0)"), 3, "the pin's layer \"2\" is not from 0 to 1"),
-        (of_net("(0, 0, 0)", "(0, 3, 0)"), 3, "the pin's column \"3\" is not from 0 to 2"),
+        (
+            of_net("clk\n(\n", "clk\n"),
+            2,
+            "the line after a net's name should begin with '('",
+        ),
+        (
+            of_net("(0, 0, 0)", "(2, 0, 0)"),
+            3,
+            "the pin's layer \"2\" is not from 0 to 1",
+        ),
+        (
+            of_net("(0, 0, 0)", "(0, 3, 0)"),
+            3,
+            "the pin's column \"3\" is not from 0 to 2",
+        ),
         (of_net("(0, 0, 0)", "(0, 0, -1)"), 3, "the pin's row \"-1\""),
-        (of_net("(0, 0, 0)", "(0, 0)"), 3, "what follows a pin's column"),
-        (of_net("(0, 0, 0), (", "(0, 0, 0) ("), 3, "what follows a cell of a pin"),
+        (
+            of_net("(0, 0, 0)", "(0, 0)"),
+            3,
+            "what follows a pin's column",
+        ),
+        (
+            of_net("(0, 0, 0), (", "(0, 0, 0) ("),
+            3,
+            "what follows a cell of a pin",
+        ),
         (of_net("1)]", "1)"), 4, "what follows a cell of a pin"),
-        (of_net("[(1, 2, 1)]", "[]"), 4, "a cell of a pin should begin with '('"),
-        (of_net("[(1, 2, 1)]", "[(1, 2, 1)] 5"), 4, "\"5\" follows the ] of a pin"),
+        (
+            of_net("[(1, 2, 1)]", "[]"),
+            4,
+            "a cell of a pin should begin with '('",
+        ),
+        (
+            of_net("[(1, 2, 1)]", "[(1, 2, 1)] 5"),
+            4,
+            "\"5\" follows the ] of a pin",
+        ),
         (of_net("1)]\n)\n", "1)]\n"), 5, "a pin, or the )"),
     ] {
         match read(&cap, &net) {
@@ -132,12 +216,42 @@ fn capacities_in_text_are_read_back_and_checked() {
     formats::write_case_text(&case, &mut written).unwrap();
     assert_eq!(String::from_utf8(written).unwrap(), text);
     for (from, to, line, what) in [
-        ("HorizontalCapacity 6 0\n", "", 9, "the file ends before \"HorizontalCapacity\""),
-        ("HorizontalCapacity 6 0", "HorizontalCapacity 6", 9, "has 1 capacities: it needs 2"),
-        ("HorizontalCapacity 6 0", "HorizontalCapacity 6 0 1", 9, "has 2 capacities"),
-        ("HorizontalCapacity 6 0", "HorizontalCapacity 6 y", 9, "the capacity (x is no limit)"),
-        ("HorizontalCapacity 6 0", "HorizontalCapacity 6 4294967295", 9, "the capacity"),
-        ("VerticalCapacity 5", "Capacity 5", 7, "follows the last line"),
+        (
+            "HorizontalCapacity 6 0\n",
+            "",
+            9,
+            "the file ends before \"HorizontalCapacity\"",
+        ),
+        (
+            "HorizontalCapacity 6 0",
+            "HorizontalCapacity 6",
+            9,
+            "has 1 capacities: it needs 2",
+        ),
+        (
+            "HorizontalCapacity 6 0",
+            "HorizontalCapacity 6 0 1",
+            9,
+            "has 2 capacities",
+        ),
+        (
+            "HorizontalCapacity 6 0",
+            "HorizontalCapacity 6 y",
+            9,
+            "the capacity (x is no limit)",
+        ),
+        (
+            "HorizontalCapacity 6 0",
+            "HorizontalCapacity 6 4294967295",
+            9,
+            "the capacity",
+        ),
+        (
+            "VerticalCapacity 5",
+            "Capacity 5",
+            7,
+            "follows the last line",
+        ),
     ] {
         match read(&text.replacen(from, to, 1)) {
             Err(Error::Unreadable { reason, .. }) => {

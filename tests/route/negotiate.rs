@@ -91,7 +91,10 @@ fn competing_nets_are_legal_and_the_same_on_any_number_of_threads() {
     for seed in seed..seed + 6 {
         let case = small(seed).generate(seed).unwrap();
         let found = negotiate(&case);
-        assert!(found.rounds[0].overflow > 0, "seed {seed}: nothing to negotiate");
+        assert!(
+            found.rounds[0].overflow > 0,
+            "seed {seed}: nothing to negotiate"
+        );
         assert_eq!(found.overflow(), 0, "seed {seed}: {:?}", found.rounds);
         check(&case, &found);
         for threads in THREADS {
@@ -166,9 +169,7 @@ fn the_checker_finds_what_is_planted() {
     // A segment that is missing leaves a pin apart.
     let (net, missing) = changed(&text, |_, _| true, |_| String::new());
     let violations = problem.violations(&missing);
-    let apart = |violation: &Violation| {
-        matches!(violation, Violation::PinApart { net: other, .. } if *other == net)
-    };
+    let apart = |violation: &Violation| matches!(violation, Violation::PinApart { net: other, .. } if *other == net);
     assert!(violations.iter().any(apart), "{violations:?}");
 
     // A pin that no wire reaches: all segments of its net are gone.
@@ -229,16 +230,17 @@ fn the_checker_finds_what_is_planted() {
     };
     let (net, wrong) = changed(&text, |_, _| true, across);
     let violations = problem.violations(&wrong);
-    let blocked = |violation: &Violation| {
-        matches!(violation, Violation::Blocked { net: other, from: [0, ..], .. } if *other == net)
-    };
+    let blocked = |violation: &Violation| matches!(violation, Violation::Blocked { net: other, from: [0, ..], .. } if *other == net);
     assert!(violations.iter().any(blocked), "{violations:?}");
 
     // Wires that hang in the air, a segment that is not straight, one off the grid, a net without
     // a tree.
     let (net, stray) = changed(&text, |_, _| true, |line| format!("{line}\n0 0 2 1 0 2\n"));
     let violations = problem.violations(&stray);
-    assert!(violations.contains(&Violation::WireApart { net }), "{violations:?}");
+    assert!(
+        violations.contains(&Violation::WireApart { net }),
+        "{violations:?}"
+    );
     for bad in ["0 0 0 1 1 0", "0 0 0 0 0 0", "0 0 0 99 0 0"] {
         let (net, bad) = changed(&text, |_, _| true, |line| format!("{line}\n{bad}\n"));
         assert_eq!(problem.violations(&bad), [Violation::Crooked { net }]);
@@ -367,7 +369,9 @@ fn windows_are_kept() {
     let net = Net::from_cells([Cell::at(0, 2), Cell::at(5, 2)]);
     let nets = [net.clone(), net.within(window)];
     let options = NegotiationOptions::default();
-    let found = Engine::cpu().negotiate(&grid, &capacities, &nets, &options).unwrap();
+    let found = Engine::cpu()
+        .negotiate(&grid, &capacities, &nets, &options)
+        .unwrap();
     assert_eq!(found.overflow(), 0);
     assert_eq!((found.routes[0].cost(), found.routes[1].cost()), (7, 5));
     for (route, net) in found.routes.iter().zip(&nets) {
@@ -386,7 +390,9 @@ fn what_negotiation_refuses() {
     );
     let options = NegotiationOptions::default();
     let by = |engine: Engine, grid: &RoutingGrid, capacities: &EdgeCounts, nets: &[Net]| {
-        engine.negotiate(grid, capacities, nets, &options).unwrap_err()
+        engine
+            .negotiate(grid, capacities, nets, &options)
+            .unwrap_err()
     };
     let error = by(Engine::cpu(), &grid, &of_other, &[]);
     assert!(matches!(error, Error::InvalidOption(_)), "{error}");
@@ -403,7 +409,9 @@ fn what_negotiation_refuses() {
     // One below the limit is a cost like any other.
     let heavy = RoutingGrid::uniform(4, 3, (1 << 24) - 1).unwrap();
     let nets = vec![Net::from_cells([Cell::at(0, 0), Cell::at(3, 2)]); 9];
-    let found = Engine::cpu().negotiate(&heavy, &own, &nets, &options).unwrap();
+    let found = Engine::cpu()
+        .negotiate(&heavy, &own, &nets, &options)
+        .unwrap();
     assert!(found.overflow() > 0);
     let case = RoutingCase::new(heavy, nets).with_capacities(own);
     check(&case, &found);

@@ -14,24 +14,29 @@ fn many_nets_have_the_routes_of_each_alone() {
     let grid = RandomNets::default().width(150).height(140).layers(2);
     let case = grid.nets(24).pins(5).blocked(0.1).generate(seed).unwrap();
     // Some in windows; together more cells than it takes for threads to be woken.
-    let nets: Vec<Net> = (0..).zip(&case.nets).map(|(i, net)| {
-        let xs = || net.pins.iter().map(|pin| pin.cells[0].x);
-        let ys = || net.pins.iter().map(|pin| pin.cells[0].y);
-        let (x, y) = (xs().min().unwrap(), ys().min().unwrap());
-        let window = Window {
-            x,
-            y,
-            width: xs().max().unwrap() - x + 1,
-            height: ys().max().unwrap() - y + 1,
-        };
-        let is_in_window = i % 3 > 0 || random.below(2) == 0;
-        net.clone().within(is_in_window.then_some(window))
-    }).collect();
+    let nets: Vec<Net> = (0..)
+        .zip(&case.nets)
+        .map(|(i, net)| {
+            let xs = || net.pins.iter().map(|pin| pin.cells[0].x);
+            let ys = || net.pins.iter().map(|pin| pin.cells[0].y);
+            let (x, y) = (xs().min().unwrap(), ys().min().unwrap());
+            let window = Window {
+                x,
+                y,
+                width: xs().max().unwrap() - x + 1,
+                height: ys().max().unwrap() - y + 1,
+            };
+            let is_in_window = i % 3 > 0 || random.below(2) == 0;
+            net.clone().within(is_in_window.then_some(window))
+        })
+        .collect();
     let alone: Vec<_> = nets.iter().map(|net| route(&case.grid, net)).collect();
     for algorithm in algorithms() {
         for threads in THREADS {
             let routes = on_threads(threads, || {
-                Engine::cpu().route(&case.grid, &nets, &by(algorithm)).unwrap()
+                Engine::cpu()
+                    .route(&case.grid, &nets, &by(algorithm))
+                    .unwrap()
             });
             assert!(routes == alone, "{} on {threads} threads", algorithm.name());
         }
@@ -40,12 +45,16 @@ fn many_nets_have_the_routes_of_each_alone() {
     let reversed: Vec<Net> = nets.iter().rev().cloned().collect();
     let options = RouteOptions::default();
     let mut routes = on_threads(3, || {
-        Engine::cpu().route(&case.grid, &reversed, &options).unwrap()
+        Engine::cpu()
+            .route(&case.grid, &reversed, &options)
+            .unwrap()
     });
     routes.reverse();
     assert!(routes == alone);
     let fewest = |threads| {
-        on_threads(threads, || Engine::cpu().route_fewest_edges(&case.grid, &nets).unwrap())
+        on_threads(threads, || {
+            Engine::cpu().route_fewest_edges(&case.grid, &nets).unwrap()
+        })
     };
     let expected = fewest(1);
     for threads in THREADS {

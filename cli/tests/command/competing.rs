@@ -22,13 +22,18 @@ fn nets_share_what_there_is_or_the_summary_says_where_not() {
     let found = run(["route", net, "--json"]).succeeded().json();
     assert_eq!(found["algorithm"], "negotiation");
     assert_eq!(found["device"], "cpu");
-    assert_eq!((&found["overflow"], &found["overfull"]), (&json!(0), &json!([])));
+    assert_eq!(
+        (&found["overflow"], &found["overfull"]),
+        (&json!(0), &json!([]))
+    );
     assert_eq!(found["wire_length"], 6);
     // A third net is one too many.
     let crowded = CASE.replacen("Net 2", "Net 2\nPin 0 0\nPin 0 2\nNet 2", 1);
     let crowded = folder.put("crowded.txt", &crowded);
     let crowded = crowded.to_str().unwrap();
-    let found = run(["route", crowded, "--json", "--rounds", "7"]).succeeded().json();
+    let found = run(["route", crowded, "--json", "--rounds", "7"])
+        .succeeded()
+        .json();
     assert_eq!(found["rounds"], 7);
     let overfull = found["overfull"].as_array().unwrap();
     assert!(!overfull.is_empty());
@@ -67,10 +72,26 @@ fn the_contests_files_and_generated_nets() {
     let cap = folder.put("a.cap", cap);
     let nets = "clk\n(\n[(0, 0, 0)]\n[(0, 2, 0)]\n)\nrst\n(\n[(0, 0, 0)]\n[(0, 2, 0)]\n)\n";
     let nets = folder.put("a.net", nets);
-    let (cap, nets, out) = (cap.to_str().unwrap(), nets.to_str().unwrap(), folder.at("a.route"));
-    run(["route", cap, "--nets", nets, "-q", "-o", out.to_str().unwrap()]).succeeded();
+    let (cap, nets, out) = (
+        cap.to_str().unwrap(),
+        nets.to_str().unwrap(),
+        folder.at("a.route"),
+    );
+    run([
+        "route",
+        cap,
+        "--nets",
+        nets,
+        "-q",
+        "-o",
+        out.to_str().unwrap(),
+    ])
+    .succeeded();
     let text = fs::read_to_string(out).unwrap();
-    assert!(text.starts_with("clk\n(\n") && text.contains("\nrst\n(\n"), "{text}");
+    assert!(
+        text.starts_with("clk\n(\n") && text.contains("\nrst\n(\n"),
+        "{text}"
+    );
     // One net goes straight, one over the second row, by way of the second layer.
     assert_eq!(text.matches("0 0 0 2 0 0\n").count(), 1, "{text}");
     assert_eq!(text.matches("0 1 0 2 1 0\n").count(), 1, "{text}");
@@ -82,7 +103,10 @@ fn the_contests_files_and_generated_nets() {
     let arguments = ["generate", "competing", "-o", case];
     run(arguments.into_iter().chain(options.split(' '))).succeeded();
     let found = run(["route", case, "--json"]).succeeded().json();
-    assert_eq!((&found["nets"], &found["overflow"]), (&json!(20), &json!(0)));
+    assert_eq!(
+        (&found["nets"], &found["overflow"]),
+        (&json!(20), &json!(0))
+    );
     let refused = ["generate", "competing", "-o", case, "--demand", "2"];
     run(refused).failed(1, &["a demand of 2"]);
 }

@@ -149,7 +149,10 @@ impl CompetingNets {
             return invalid("reach", "a reach of 0 cells: it is 1 at least".into());
         }
         if !(self.demand > 0.0 && self.demand <= 1.0) {
-            let reason = format!("a demand of {}: it must be above 0, and at most 1", self.demand);
+            let reason = format!(
+                "a demand of {}: it must be above 0, and at most 1",
+                self.demand
+            );
             return invalid("demand", reason);
         }
         Ok(())
@@ -199,10 +202,18 @@ impl CompetingNets {
             (constant >> FRACTION) as u32 + u32::from(up)
         };
         let kinds = [(grid.rights(), &usage.right), (grid.downs(), &usage.down)];
-        let used: u64 = kinds.iter().flat_map(|(_, usage)| usage.iter()).copied().map(u64::from).sum();
+        let used: u64 = kinds
+            .iter()
+            .flat_map(|(_, usage)| usage.iter())
+            .copied()
+            .map(u64::from)
+            .sum();
         let sum = |constant: u64| -> u64 {
             let each = (0..).zip(&kinds).map(|(kind, (weights, usage))| {
-                let cells = usage.iter().enumerate().filter(|(cell, _)| open(weights, *cell));
+                let cells = usage
+                    .iter()
+                    .enumerate()
+                    .filter(|(cell, _)| open(weights, *cell));
                 let counts = cells.map(|(cell, &used)| used.max(rounded(constant, kind, cell)));
                 counts.map(u64::from).sum::<u64>()
             });
@@ -220,7 +231,8 @@ impl CompetingNets {
         }
         let mut capacities = EdgeCounts::zero(grid)?;
         let [rights, downs, vias] = capacities.counts_mut();
-        for (kind, (counts, (weights, usage))) in (0..).zip([rights, downs].into_iter().zip(kinds)) {
+        for (kind, (counts, (weights, usage))) in (0..).zip([rights, downs].into_iter().zip(kinds))
+        {
             for (cell, (count, &used)) in counts.iter_mut().zip(usage).enumerate() {
                 if open(weights, cell) {
                     *count = used.max(rounded(low, kind, cell));
@@ -385,7 +397,8 @@ impl<'a> Hidden<'a> {
         let usage = [right, down, via];
         let each = way.iter().flat_map(|stretch| {
             let usage = usage[stretch.axis];
-            self.edges_of(*stretch).map(move |edge| u64::from(usage[edge]))
+            self.edges_of(*stretch)
+                .map(move |edge| u64::from(usage[edge]))
         });
         each.map(|used| (used + 1) * (used + 1)).sum()
     }

@@ -59,9 +59,7 @@ pub use case::RoutingCase;
 pub use gpu::{DeviceGrid, DeviceRouter};
 pub(crate) use grid::check_size;
 pub use grid::{BLOCKED, Direction, MAX_LAYERS, RoutingGrid};
-pub use negotiate::{
-    EdgeCounts, Negotiated, NegotiationOptions, OverfullEdge, Round, UNLIMITED,
-};
+pub use negotiate::{EdgeCounts, Negotiated, NegotiationOptions, OverfullEdge, Round, UNLIMITED};
 pub use net::{Net, Pin};
 pub use tree::{Connection, Fallback, FieldUse, InvalidRoute, Route};
 

@@ -114,9 +114,8 @@ pub(crate) fn route_at_once(
     }
     let done = AtomicU64::new(0);
     // A net's own share is of no interest, but it must learn that the work is to end.
-    let flow = |_| -> ControlFlow<()> {
-        progress.flow(done.load(Ordering::Relaxed), nets.len() as u64)
-    };
+    let flow =
+        |_| -> ControlFlow<()> { progress.flow(done.load(Ordering::Relaxed), nets.len() as u64) };
     let progress_of_net = Progress(progress.0.is_some().then_some(&flow));
     let largest = windows.iter().map(cells).max().unwrap_or(1);
     let at_once = (MOST_CELLS / largest.max(1)).max(1);
@@ -134,9 +133,8 @@ pub(crate) fn route_at_once(
         .with_min_len(group)
         .with_max_len(group)
         .for_each(|(found, (net, &window))| {
-            let connect = |grid: &RoutingGrid, pins: &PinCells| {
-                connect(grid, pins, &progress_of_net)
-            };
+            let connect =
+                |grid: &RoutingGrid, pins: &PinCells| connect(grid, pins, &progress_of_net);
             *found = Some(route_one(grid, net, window, connect));
             done.fetch_add(1, Ordering::Relaxed);
         });

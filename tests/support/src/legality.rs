@@ -124,7 +124,8 @@ impl Problem {
             match (word.ends_with("Capacity"), number) {
                 (true, "x") | (false, "x") => {}
                 (true, number) => {
-                    self.capacities.insert(edge, number.parse().expect("a capacity"));
+                    self.capacities
+                        .insert(edge, number.parse().expect("a capacity"));
                 }
                 (false, _) => {
                     self.open.insert(edge);

@@ -373,9 +373,9 @@ impl Line<'_> {
     /// The next word, up to a space or separator.
     fn word(&self) -> &[u8] {
         let rest = &self.bytes[self.at..];
-        let end = rest
-            .iter()
-            .position(|byte| matches!(byte, b' ' | b'\t' | b'\r') || self.separators.contains(byte));
+        let end = rest.iter().position(|byte| {
+            matches!(byte, b' ' | b'\t' | b'\r') || self.separators.contains(byte)
+        });
         &rest[..end.unwrap_or(rest.len())]
     }
 

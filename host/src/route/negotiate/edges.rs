@@ -127,7 +127,10 @@ impl<'a> Edges<'a> {
         self.pressure = pressure;
         let this = &*self;
         this.costs.par_iter().enumerate().for_each(|(edge, cost)| {
-            cost.store(this.current_cost(edge, this.usage[edge].load(Relaxed)), Relaxed);
+            cost.store(
+                this.current_cost(edge, this.usage[edge].load(Relaxed)),
+                Relaxed,
+            );
         });
     }
 

@@ -23,7 +23,12 @@ pub(super) fn window(grid: &RoutingGrid, net: &Net, margin: u32) -> Window {
     };
     let start = (first.x, first.x, first.y, first.y);
     let (x0, x1, y0, y1) = cells.fold(start, |(x0, x1, y0, y1), cell| {
-        (x0.min(cell.x), x1.max(cell.x), y0.min(cell.y), y1.max(cell.y))
+        (
+            x0.min(cell.x),
+            x1.max(cell.x),
+            y0.min(cell.y),
+            y1.max(cell.y),
+        )
     });
     // The permitted window is within the grid, so its ends are 32-bit numbers.
     let side = |least: u32, most: u32, start: u32, len: u32| {

@@ -254,8 +254,24 @@ impl<'a, 'b> Search<'a, 'b> {
             let (column, row) = (cell.x - self.window.x, cell.y - self.window.y);
             let plane = width * height;
             let steps = [
-                (column + 1 < width, KINDS * index, 1, Cell { x: cell.x + 1, ..cell }),
-                (row + 1 < height, KINDS * index + 1, width, Cell { y: cell.y + 1, ..cell }),
+                (
+                    column + 1 < width,
+                    KINDS * index,
+                    1,
+                    Cell {
+                        x: cell.x + 1,
+                        ..cell
+                    },
+                ),
+                (
+                    row + 1 < height,
+                    KINDS * index + 1,
+                    width,
+                    Cell {
+                        y: cell.y + 1,
+                        ..cell
+                    },
+                ),
                 (
                     column > 0,
                     (KINDS * index).wrapping_sub(KINDS),

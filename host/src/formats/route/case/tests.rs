@@ -489,7 +489,8 @@ fn case() -> impl Strategy<Value = RoutingCase> {
         });
         let net = (prop::collection::vec(pin, 0..4), prop::option::of(window));
         let net = net.prop_map(|(pins, window)| Net { pins, window });
-        (grid, prop::collection::vec(net, 1..4)).prop_map(|(grid, nets)| RoutingCase::new(grid, nets))
+        (grid, prop::collection::vec(net, 1..4))
+            .prop_map(|(grid, nets)| RoutingCase::new(grid, nets))
     })
 }
 

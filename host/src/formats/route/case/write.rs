@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use crate::error::{Error, Result, WriteProblem};
 use super::read::words;
+use crate::error::{Error, Result, WriteProblem};
 use crate::formats::route::lines::EdgeNumber;
 use crate::formats::text::Text;
 use crate::route::{Cell, Net, RoutingCase, RoutingGrid};

@@ -74,7 +74,11 @@ fn read_pin(mut line: Line<'_>, grid: &RoutingGrid) -> Result<Pin> {
             line.finish("the ] of a pin")?;
             return Ok(Pin { cells });
         }
-        take(&mut line, b',', "what follows a cell of a pin, unless it is ],")?;
+        take(
+            &mut line,
+            b',',
+            "what follows a cell of a pin, unless it is ],",
+        )?;
     }
 }
 
