@@ -1,7 +1,8 @@
 //! `cargo bench -p trazar-benches --bench negotiate`: nets that compete for edges, on all cores.
 //!
-//! A row for each batch of [`CompetingNets`]: the time, the rounds, and the overflow after the
-//! first and the last. Trees without overflow exist for each batch. `TRAZAR_BENCH_THREADS=1,16`
+//! A row for each batch of [`CompetingNets`]: the time, the rounds, the overflow after the first and
+//! the last, and the share of the wires' capacities that the trees use in the end. Trees without
+//! overflow exist for each batch. `TRAZAR_BENCH_THREADS=1,16`
 //! chooses the numbers of threads; by default all. `TRAZAR_BENCH_LARGEST=256` leaves out larger
 //! grids and `TRAZAR_BENCH_SMALLEST=1024` smaller ones, `TRAZAR_BENCH_DEMAND=80` sets the share of the capacities that the trees need, in percent
 //! (90 by default), and `TRAZAR_BENCH_ROUNDS=20` the most rounds (100 by default);
@@ -35,9 +36,9 @@ fn main() -> Result<()> {
     let threads: Vec<usize> = numbers("TRAZAR_BENCH_THREADS", &all.to_string())?;
     println!(
         "| cells | nets | pins | demand | threads | seconds | rounds | overflow, first round | \
-         overflow, last round | overfull edges | wire length | vias |"
+         overflow, last round | overfull edges | wire length | vias | share of capacities |"
     );
-    println!("{}|", "| ---: ".repeat(12));
+    println!("{}|", "| ---: ".repeat(13));
     for (side, nets, pins, reach) in BATCHES {
         if side > largest || side < smallest {
             continue;
@@ -47,6 +48,8 @@ fn main() -> Result<()> {
         let Some(capacities) = &case.capacities else {
             continue;
         };
+        let wires = capacities.rights().iter().chain(capacities.downs());
+        let capacity: u64 = wires.map(|&capacity| u64::from(capacity)).sum();
         for &threads in &threads {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
             let pool = pool.build().expect("threads");
@@ -63,13 +66,14 @@ fn main() -> Result<()> {
             }
             println!(
                 "| {side} × {side} × 4 | {nets} | {pins} | {demand} | {threads} | {seconds:.2} | {} \
-                 | {} | {} | {} | {} | {} |",
+                 | {} | {} | {} | {} | {} | {:.2} |",
                 found.rounds.len(),
                 found.rounds.first().map_or(0, |round| round.overflow),
                 found.overflow(),
                 found.overfull.len(),
                 found.wire_length(),
                 found.vias(),
+                found.wire_length() as f64 / capacity as f64,
             );
             // A wrong tree is worth no time.
             for (route, net) in found.routes.iter().zip(&case.nets) {
