@@ -108,5 +108,5 @@ fn the_contests_files_and_generated_nets() {
         (&json!(20), &json!(0))
     );
     let refused = ["generate", "competing", "-o", case, "--demand", "2"];
-    run(refused).failed(1, &["a demand of 2"]);
+    run(refused).failed(2, &["a demand of 2"]);
 }

@@ -123,7 +123,7 @@ impl CompetingNets {
             hidden.route(&net, &mut drawn)?;
             nets.push(net);
         }
-        let capacities = self.capacities(&grid, hidden.usage, seed)?;
+        let capacities = self.capacities(&grid, &hidden.usage, seed)?;
         Ok(RoutingCase::new(grid, nets).with_capacities(capacities))
     }
 
@@ -193,7 +193,7 @@ impl CompetingNets {
     }
 
     /// The capacities for the use of edges by the hidden solution.
-    fn capacities(&self, grid: &RoutingGrid, usage: Usage, seed: u64) -> Result<EdgeCounts> {
+    fn capacities(&self, grid: &RoutingGrid, usage: &Usage, seed: u64) -> Result<EdgeCounts> {
         let open = |weights: &[u32], cell: usize| weights[cell] != BLOCKED;
         // The number for an edge, which is 0 in the share of edges that a fraction leaves.
         let rounded = |constant: u64, kind: u64, cell: usize| {
