@@ -50,13 +50,7 @@ fn the_reports_example() {
     let down = [33, 68, 51, 80, 24, 77];
     let grid = RoutingGrid::from_edges(3, 3, &right, &down).unwrap();
     let net = Net::from_cells([Cell::at(1, 1), Cell::at(2, 0)]);
-    assert_eq!(
-        case,
-        RoutingCase {
-            grid,
-            nets: vec![net]
-        }
-    );
+    assert_eq!(case, RoutingCase::new(grid, [net]));
     assert_eq!(write(&case), EXAMPLE);
 }
 
