@@ -1,9 +1,12 @@
 //! `trazar generate`.
 
 use trazar::formats;
-use trazar::generate::RandomNets;
+use trazar::generate::{CompetingNets, RandomNets};
+use trazar::route::RoutingCase;
 
-use crate::args::{Generate, GenerateArgs, ImageFormat, MaskArgs, NetArgs};
+use std::path::Path;
+
+use crate::args::{CompetingArgs, Generate, GenerateArgs, ImageFormat, MaskArgs, NetArgs};
 use crate::failure::Failure;
 use crate::output::{self, Destination};
 
@@ -11,6 +14,7 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<(), Failure> {
     match &args.what {
         Generate::Mask(args) => mask(args),
         Generate::Net(args) => net(args),
+        Generate::Competing(args) => competing(args),
     }
 }
 
@@ -43,7 +47,26 @@ fn net(args: &NetArgs) -> Result<(), Failure> {
         .nets(args.nets)
         .pins(args.pins)
         .generate(args.seed)?;
-    let mut destination = Destination::open(&args.output)?;
-    destination.fill(args.quiet, |out| formats::write_case_text(&case, out))?;
+    write(&case, &args.output, args.quiet)
+}
+
+fn competing(args: &CompetingArgs) -> Result<(), Failure> {
+    let (width, height) = args.size;
+    let case = CompetingNets::default()
+        .width(width)
+        .height(height)
+        .layers(args.layers)
+        .via_weight(args.via)
+        .nets(args.nets)
+        .pins(args.pins)
+        .reach(args.reach)
+        .demand(args.demand)
+        .generate(args.seed)?;
+    write(&case, &args.output, args.quiet)
+}
+
+fn write(case: &RoutingCase, output: &Path, quiet: bool) -> Result<(), Failure> {
+    let mut destination = Destination::open(output)?;
+    destination.fill(quiet, |out| formats::write_case_text(case, out))?;
     destination.commit()
 }

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
-use trazar::route::{Fallback, Route, RouteAlgorithm, RouteOptions, RoutingCase};
+use trazar::route::{
+    Fallback, Negotiated, NegotiationOptions, Route, RouteAlgorithm, RouteOptions, RoutingCase,
+};
 use trazar::{Backend, Engine, Job, formats};
 
 use crate::args::{self, NetInputArgs, RouteArgs, RouteFormat, RunArgs};
@@ -44,10 +46,25 @@ impl<'a> RouteNets<'a> {
     }
 }
 
+/// The trees.
+pub(crate) enum Found {
+    Independent(Vec<Route>),
+    Competing(Negotiated),
+}
+
+impl Found {
+    fn routes(&self) -> &[Route] {
+        match self {
+            Self::Independent(routes) => routes,
+            Self::Competing(found) => &found.routes,
+        }
+    }
+}
+
 impl Steps for RouteNets<'_> {
     const NAME: &'static str = "route";
     type Input = RoutingCase;
-    type Found = Vec<Route>;
+    type Found = Found;
     type Output = RouteFormat;
 
     fn run_args(&self) -> &RunArgs {
@@ -62,7 +79,9 @@ impl Steps for RouteNets<'_> {
     }
 
     fn read(&self) -> Result<RoutingCase, Failure> {
-        Progress::reading(self.args.run.quiet, || read(&self.args.input))
+        let case = Progress::reading(self.args.run.quiet, || read(&self.args.input))?;
+        check_competing(self.args, &case)?;
+        Ok(case)
     }
 
     fn input_path(&self) -> &Path {
@@ -78,36 +97,56 @@ impl Steps for RouteNets<'_> {
         Job::route(&case.grid, &case.nets)
     }
 
-    fn work(&self, engine: &Engine, case: &RoutingCase) -> trazar::Result<Vec<Route>> {
-        match &self.options {
-            Some(options) => engine.route(&case.grid, &case.nets, options),
-            None => engine.route_fewest_edges(&case.grid, &case.nets),
+    fn needs_processor(&self, _: &Engine, case: &RoutingCase) -> bool {
+        case.capacities.is_some()
+    }
+
+    fn work(&self, engine: &Engine, case: &RoutingCase) -> trazar::Result<Found> {
+        let (grid, nets) = (&case.grid, &case.nets);
+        match (&case.capacities, &self.options) {
+            (Some(capacities), _) => {
+                let options = NegotiationOptions::default().rounds(self.args.rounds);
+                let found = engine.negotiate(grid, capacities, nets, &options)?;
+                Ok(Found::Competing(found))
+            }
+            (None, Some(options)) => Ok(Found::Independent(engine.route(grid, nets, options)?)),
+            (None, None) => Ok(Found::Independent(engine.route_fewest_edges(grid, nets)?)),
         }
     }
 
-    fn check(&self, case: &RoutingCase, routes: &Vec<Route>) -> Result<(), Failure> {
+    fn check(&self, case: &RoutingCase, found: &Found) -> Result<(), Failure> {
         if self.args.partial {
             return Ok(());
         }
-        check_reached(self.input_path(), case, routes)
+        check_reached(self.input_path(), case, found.routes())
     }
 
     fn write(
         &self,
         format: RouteFormat,
         case: &mut RoutingCase,
-        routes: &Vec<Route>,
+        found: &Found,
         out: &mut dyn Write,
     ) -> trazar::Result<()> {
+        let routes = found.routes();
         match format {
             RouteFormat::Txt => formats::write_routes_text(case, routes, out),
             RouteFormat::Json => formats::write_routes_json(case, routes, out),
             RouteFormat::Svg => formats::write_routes_svg(case, routes, out),
-            RouteFormat::Png => formats::write_routes_png(case, routes, out),
+            RouteFormat::Png => match (found, &case.capacities) {
+                (Found::Competing(found), Some(capacities)) => {
+                    formats::write_congestion_png(&case.grid, capacities, &found.usage, out)
+                }
+                _ => formats::write_routes_png(case, routes, out),
+            },
+            RouteFormat::Route => formats::write_routes_ispd(case, routes, out),
         }
     }
 
-    fn algorithm(&self, engine: &Engine, _: &RoutingCase) -> &'static str {
+    fn algorithm(&self, engine: &Engine, case: &RoutingCase) -> &'static str {
+        if case.capacities.is_some() {
+            return "negotiation";
+        }
         match &self.options {
             Some(options) => engine.route_algorithm(options).name(),
             None => "breadth-first",
@@ -118,15 +157,20 @@ impl Steps for RouteNets<'_> {
         input_facts(self.input_path(), case)
     }
 
-    fn found_facts(&self, routes: &Vec<Route>) -> Facts {
-        found_facts(self.args, routes)
+    fn found_facts(&self, found: &Found) -> Facts {
+        let facts = found_facts(self.args, found.routes());
+        match found {
+            Found::Independent(_) => facts,
+            Found::Competing(found) => competing_facts(facts, found),
+        }
     }
 
     fn list<'a>(
         &self,
         case: &'a RoutingCase,
-        routes: &'a Vec<Route>,
+        found: &'a Found,
     ) -> Option<(&'static str, impl Serialize + 'a)> {
+        let routes = found.routes();
         Some(("routes", Trees { case, routes }))
     }
 }
@@ -153,11 +197,35 @@ fn check(args: &RouteArgs) -> Result<(), Failure> {
     check_distinct(&inputs, &[("-o", args.output.as_deref())])
 }
 
+/// Refuses options that do not go together with capacities, or without them.
+fn check_competing(args: &RouteArgs, case: &RoutingCase) -> Result<(), Failure> {
+    let refuse = |what| {
+        Err(Failure::usage(format!(
+            "{}: nets that compete for edges are routed by negotiation: leave {what} out",
+            args.input.name().display()
+        )))
+    };
+    if case.capacities.is_none() {
+        return Ok(());
+    }
+    if args.algorithm != args::RouteAlgorithm::Auto {
+        return refuse("--algorithm");
+    }
+    if args.tree != args::TreeKind::Nearest {
+        return refuse("--tree");
+    }
+    if args.turn_cost > 0 {
+        return refuse("--turn-cost");
+    }
+    Ok(())
+}
+
 impl NetInputArgs {
     /// The files with the arguments that name them.
-    fn files(&self) -> [Named<'_>; 5] {
+    fn files(&self) -> [Named<'_>; 6] {
         [
             ("NET", self.net.as_deref()),
+            ("--nets", self.nets.as_deref()),
             ("--right", self.right.as_deref()),
             ("--down", self.down.as_deref()),
             ("--via", self.via.as_deref()),
@@ -174,6 +242,10 @@ impl NetInputArgs {
 
 fn read(input: &NetInputArgs) -> Result<RoutingCase, Failure> {
     let about = |error| Failure::about(input.name(), error);
+    if let (Some(grid), Some(nets)) = (&input.net, &input.nets) {
+        // The error names its file.
+        return formats::read_ispd(source(grid), source(nets)).map_err(about);
+    }
     if let Some(net) = &input.net {
         return formats::read_case(source(net)).map_err(about);
     }
@@ -285,6 +357,44 @@ fn found_facts(args: &RouteArgs, routes: &[Route]) -> Facts {
             "turn_cost": args.turn_cost,
         }),
     }
+}
+
+/// The facts about trees, with those about the edges for which they compete.
+fn competing_facts(mut facts: Facts, found: &Negotiated) -> Facts {
+    let rounds = count(found.rounds.len() as u64, "round", "rounds");
+    let (wires, vias) = (found.wire_length(), found.vias());
+    let overflow = match found.overfull.first() {
+        None => "no overflow".to_owned(),
+        Some(first) => format!(
+            "overflow {} on {}, the first from {} to {}, with {} for {}",
+            found.overflow(),
+            count(found.overfull.len() as u64, "edge", "edges"),
+            first.from,
+            first.to,
+            count(first.usage.into(), "net", "nets"),
+            first.capacity,
+        ),
+    };
+    facts.text = format!(
+        "{}, wire length {wires}, {}, {overflow} after {rounds}",
+        facts.text,
+        count(vias, "via", "vias"),
+    );
+    let place = |cell: trazar::Cell| [cell.x, cell.y, cell.layer];
+    let overfull = found.overfull.iter().map(|edge| {
+        json!({
+            "from": place(edge.from),
+            "to": place(edge.to),
+            "usage": edge.usage,
+            "capacity": edge.capacity,
+        })
+    });
+    facts.values["overflow"] = json!(found.overflow());
+    facts.values["overfull"] = overfull.collect();
+    facts.values["rounds"] = json!(found.rounds.len());
+    facts.values["vias"] = json!(vias);
+    facts.values["wire_length"] = json!(wires);
+    facts
 }
 
 /// Each net and its tree, as listed in the summary for scripts.

@@ -188,7 +188,7 @@ impl Job {
         (saved > 0.0 && self.fits_kernels()).then_some(saved)
     }
 
-    /// Time on the processor, by the algorithm that its engine chooses. Nets use one core.
+    /// Time on the processor, by the algorithm that its engine chooses.
     fn cpu_nanoseconds(self, cores: usize) -> f64 {
         match self {
             // 16384² blobs: 390 ms on one core, 47 to 52 on 16; noise of 10 % 97, of 50 % 155.
@@ -219,7 +219,19 @@ impl Job {
                 one_core / (cores.clamp(1, 16) as f64).powf(0.5)
             }
             // 65 to 120 per cell for 16 pins or more; 10,000 pins on 256² cells take 2 µs each.
-            Self::Route { searched, pins, .. } => 80.0 * searched as f64 + 1500.0 * pins as f64,
+            // A net is routed by one core, other nets by others at the same time.
+            Self::Route {
+                nets,
+                searched,
+                pins,
+                ..
+            } => {
+                let one_core = 80.0 * searched as f64 + 1500.0 * pins as f64;
+                one_core
+                    / (cores.clamp(1, 16) as f64)
+                        .min(nets.max(1) as f64)
+                        .powf(0.9)
+            }
             // 1024²: 65 ms on one core, 18 on 16.
             Self::Distances { cells } => {
                 60.0 * cells as f64 / (cores.clamp(1, 16) as f64).powf(0.5)
@@ -490,6 +502,23 @@ mod tests {
         assert_eq!(label.backend(1, true, 100), Backend::Cuda);
         let (_, huge) = sized(1 << 16, 1, 0.07);
         assert_eq!(huge.backend(1, true, 100), Backend::Cpu);
+    }
+
+    /// 1000 nets of 4 pins in windows of 64² take one core 303 ms.
+    #[test]
+    fn nets_are_shared_out_among_cores() {
+        let nets = |nets| Job::Route {
+            cells: 1 << 24,
+            layers: 1,
+            nets,
+            searched: 4096 * nets,
+            pins: 4 * nets,
+        };
+        let seconds = |job: Job, cores| job.cpu_nanoseconds(cores) / 1e9;
+        assert!((0.15..0.6).contains(&seconds(nets(1000), 1)));
+        assert!(seconds(nets(1000), 16) < seconds(nets(1000), 1) / 10.0);
+        // A net is routed by one core.
+        assert_eq!(nets(1).cpu_nanoseconds(16), nets(1).cpu_nanoseconds(1));
     }
 
     #[test]

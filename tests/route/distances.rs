@@ -7,9 +7,7 @@ use trazar::{Backend, Engine};
 use trazar_test_support::grids::{Weights, case, random_grid};
 use trazar_test_support::seeds::{Random, seed_or};
 
-use super::cases;
-
-const THREADS: [usize; 4] = [1, 2, 3, 8];
+use super::{THREADS, cases, on_threads};
 
 fn by(
     grid: &RoutingGrid,
@@ -18,11 +16,6 @@ fn by(
 ) -> Distances {
     let options = DistanceOptions::default().algorithm(algorithm);
     Engine::cpu().distances(grid, sources, &options).unwrap()
-}
-
-fn on_threads<T: Send>(count: usize, work: impl FnOnce() -> T + Send) -> T {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(count);
-    pool.build().unwrap().install(work)
 }
 
 /// Every algorithm on every number of threads gives `expected`.

@@ -2,6 +2,9 @@
 
 mod distances;
 mod improved;
+mod ispd;
+mod negotiate;
+mod nets;
 mod refused;
 mod report;
 mod turns;
@@ -36,6 +39,14 @@ fn by(algorithm: RouteAlgorithm) -> RouteOptions {
 fn route(grid: &RoutingGrid, net: &Net) -> Route {
     let route = Engine::cpu().route_net(grid, net, &RouteOptions::default());
     route.unwrap()
+}
+
+/// The numbers of threads on which results must be the same.
+const THREADS: [usize; 4] = [1, 2, 3, 8];
+
+fn on_threads<T: Send>(count: usize, work: impl FnOnce() -> T + Send) -> T {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(count);
+    pool.build().unwrap().install(work)
 }
 
 /// Prints a line that the test harness does not capture.

@@ -20,6 +20,7 @@ pub(crate) struct GenerateArgs {
 pub(crate) enum Generate {
     Mask(MaskArgs),
     Net(NetArgs),
+    Competing(CompetingArgs),
 }
 
 /// Make a binary image from a pattern
@@ -103,6 +104,59 @@ pub(crate) struct NetArgs {
     pub(crate) blocked: f64,
 
     /// Seed of the random grid
+    #[arg(long, value_name = "S", default_value = "0")]
+    pub(crate) seed: u64,
+
+    /// Show no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// Make nets that compete for the edges of a grid, with capacities that suffice
+///
+/// Wires run along x on the first, third, ... layer and along y on the others; pins are on the
+/// first, at random in a square around each net. Capacities are such that a solution without
+/// overflow exists, which uses the share DEMAND of them. The same arguments give the same nets on
+/// every machine.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  trazar generate competing -o case.txt --size 64 --nets 150 --reach 24
+  trazar generate competing -o case.txt --demand 0.7 --layers 6 --seed 7")]
+pub(crate) struct CompetingArgs {
+    /// File to write, as text. '-' is standard output
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+
+    /// Width and height in cells
+    #[arg(long, value_name = "WxH|N", default_value = "1024", value_parser = size)]
+    pub(crate) size: (u32, u32),
+
+    /// Nets
+    #[arg(long, value_name = "N", default_value = "10000")]
+    pub(crate) nets: u32,
+
+    /// Pins of each net
+    #[arg(long, value_name = "K", default_value = "6")]
+    pub(crate) pins: u32,
+
+    /// The side of the square around the pins of a net, in cells
+    #[arg(long, value_name = "N", default_value = "256")]
+    pub(crate) reach: u32,
+
+    /// The share of the layers' capacities that a solution uses, above 0 and at most 1
+    #[arg(long, value_name = "SHARE", default_value = "0.9", value_parser = finite)]
+    pub(crate) demand: f64,
+
+    /// Layers, 2 to 16
+    #[arg(long, value_name = "N", default_value = "4")]
+    pub(crate) layers: u32,
+
+    /// The cost of a via; a wire costs 1 per edge
+    #[arg(long, value_name = "N", default_value = "2")]
+    pub(crate) via: u32,
+
+    /// Seed of the random nets
     #[arg(long, value_name = "S", default_value = "0")]
     pub(crate) seed: u64,
 

@@ -20,7 +20,7 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use bench::{BenchArgs, BenchDevice, BenchFormat, BenchJob};
 pub(crate) use distance::{CostFormat, DistanceArgs};
-pub(crate) use generate::{Generate, GenerateArgs, ImageFormat, MaskArgs, NetArgs};
+pub(crate) use generate::{CompetingArgs, Generate, GenerateArgs, ImageFormat, MaskArgs, NetArgs};
 pub(crate) use input::InputArgs;
 pub(crate) use label::{LabelArgs, LabelFormat};
 pub(crate) use measure::{Asked, MeasureArgs, TableFormat};

@@ -14,6 +14,7 @@ Examples:
   trazar route case.txt -o tree.json             paths, wires and cells
   trazar route case.txt -o tree.png              drawn over the grid
   trazar route case.txt --tree improved --json
+  trazar route design.cap --nets design.net -o design.route
   trazar route --right right.npy --down down.npy --pins pins.txt -o tree.svg";
 
 const ROUTE_FORMAT: &str = "\
@@ -28,6 +29,10 @@ NET is text, in this order (rows, columns and layers count from 0):
   Via W W ...                           for each row: WIDTH weights, to the next layer
 Vertical and Horizontal lines are repeated for each layer, the lowest first; Via lines stand between
 two layers. A weight is a whole number up to 4294967294, or x for an edge that is blocked.
+With capacities, nets compete for edges. These follow as further lines VerticalCapacity,
+HorizontalCapacity and ViaCapacity, in the same order as the weights: how many nets may use an edge,
+or x for any number. They are then all routed again and again until no edge has too many nets, or
+for --rounds rounds.
 
 A net of two pins on 3 × 3 cells:
   3 3
@@ -45,7 +50,8 @@ A net of two pins on 3 × 3 cells:
 /// Join the pins of nets on a grid of weighted edges
 ///
 /// The tree starts as the first pin. Then, again and again, a shortest path joins the pin that is
-/// nearest to the tree; the cells of the tree cost nothing.
+/// nearest to the tree; the cells of the tree cost nothing. Nets do not influence each other, unless
+/// the grid has capacities.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = ROUTE_EXAMPLES,
@@ -55,8 +61,8 @@ pub(crate) struct RouteArgs {
     #[command(flatten)]
     pub(crate) input: NetInputArgs,
 
-    /// File to write; its extension chooses the format: .txt, .json, .svg or .png. '-' is standard
-    /// output
+    /// File to write; its extension chooses the format: .txt, .json, .svg, .png or .route. '-' is
+    /// standard output
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
 
@@ -76,6 +82,10 @@ pub(crate) struct RouteArgs {
     #[arg(long, value_name = "NAME", default_value = "auto")]
     pub(crate) algorithm: RouteAlgorithm,
 
+    /// The most rounds in which nets that compete for edges are routed; only with capacities
+    #[arg(long, value_name = "N", default_value = "100")]
+    pub(crate) rounds: u32,
+
     /// Leave out pins that no path reaches; without this option they are an error
     #[arg(long)]
     pub(crate) partial: bool,
@@ -90,6 +100,11 @@ pub(crate) struct NetInputArgs {
     /// Grid and nets to read, as text; --help describes the format. '-' is standard input
     #[arg(value_name = "NET", required_unless_present = "right")]
     pub(crate) net: Option<PathBuf>,
+
+    /// Nets of the ISPD 2024 contest, .net, for the grid NET, which is then a .cap file of the
+    /// contest
+    #[arg(long, value_name = "NETS", requires = "net")]
+    pub(crate) nets: Option<PathBuf>,
 
     /// The grid's weights instead, between neighbours in a row: .npy of shape (height, width - 1),
     /// u8, u16 or u32
@@ -118,8 +133,10 @@ pub(crate) enum RouteFormat {
     Json,
     /// A picture to zoom into
     Svg,
-    /// The tree drawn over the cells' costs
+    /// The tree drawn over the cells' costs; of nets that compete, how full the edges are
     Png,
+    /// Straight wires and vias of each net, as in the ISPD 2024 contest
+    Route,
 }
 
 values! { TreeKind => Option<trazar::route::TreeKind> {

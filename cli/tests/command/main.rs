@@ -5,6 +5,7 @@
 mod bands;
 mod bench;
 mod common;
+mod competing;
 mod devices;
 #[cfg(unix)]
 mod distance;

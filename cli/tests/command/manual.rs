@@ -8,10 +8,11 @@ use trazar_test_seeds::skipped;
 
 use crate::common::{Folder, command, run};
 
-const PAGES: [&str; 14] = [
+const PAGES: [&str; 15] = [
     "trazar-bench.1",
     "trazar-completions.1",
     "trazar-distance.1",
+    "trazar-generate-competing.1",
     "trazar-generate-mask.1",
     "trazar-generate-net.1",
     "trazar-generate.1",

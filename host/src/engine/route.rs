@@ -6,8 +6,8 @@ use crate::device_choice::Job;
 use crate::error::Result;
 use crate::geometry::Cell;
 use crate::route::{
-    self, DistanceAlgorithm, DistanceOptions, Distances, Net, Route, RouteAlgorithm, RouteOptions,
-    RoutingGrid, TreeKind,
+    self, DistanceAlgorithm, DistanceOptions, Distances, EdgeCounts, Negotiated,
+    NegotiationOptions, Net, Route, RouteAlgorithm, RouteOptions, RoutingGrid, TreeKind,
 };
 
 impl Engine {
@@ -108,6 +108,58 @@ impl Engine {
         let routes = route::cpu::route_fewest_edges(grid, nets, &self.progress())?;
         self.progress().report(1, 1)?;
         Ok(routes)
+    }
+
+    /// Joins the pins of each net by a tree, such that no more nets use an edge than `capacities`
+    /// permits, where the negotiation finds such trees; [`Negotiated::overfull`] says where it did
+    /// not. On all cores of the processor; the result is the same on any number of threads.
+    ///
+    /// Capacities of 0 block an edge. A net counts once on each edge of its tree. The trees are not
+    /// those of [`route`](Self::route), even where there is room for these: a pin is joined to the
+    /// tree by a cheapest path, but the pins come in the order of their distance as the crow flies.
+    ///
+    /// ```
+    /// use trazar::Engine;
+    /// use trazar::route::{Cell, EdgeCounts, NegotiationOptions, Net, RoutingGrid};
+    ///
+    /// // Two nets along the same row, whose edges have room for one: the other net goes around.
+    /// let grid = RoutingGrid::uniform(4, 3, 1)?;
+    /// let capacities = EdgeCounts::uniform(&grid, 1, 0)?;
+    /// let net = Net::from_cells([Cell::at(0, 1), Cell::at(3, 1)]);
+    /// let nets = [net.clone(), net];
+    /// let options = NegotiationOptions::default();
+    /// let found = Engine::cpu().negotiate(&grid, &capacities, &nets, &options)?;
+    /// assert_eq!(found.overflow(), 0);
+    /// assert_eq!(found.wire_length(), 3 + 5);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Cost
+    /// 48 bytes per cell of the grid, and 16 per cell of a window and thread. A round routes the
+    /// nets that use overfull edges, at first all, each by one search per pin.
+    ///
+    /// # Errors
+    /// - [`Error::Unavailable`](crate::Error::Unavailable) on a GPU or an emulator;
+    /// - [`Error::InvalidOption`](crate::Error::InvalidOption) for capacities of a grid of another
+    ///   size;
+    /// - [`Error::CostTooLarge`](crate::Error::CostTooLarge) for weights of 2²⁴ or more;
+    /// - those of [`route`](Self::route) for nets that are not on the grid;
+    /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    pub fn negotiate(
+        &self,
+        grid: &RoutingGrid,
+        capacities: &EdgeCounts,
+        nets: &[Net],
+        options: &NegotiationOptions,
+    ) -> Result<Negotiated> {
+        const RUNS_ON: &[Backend] = &[Backend::Cpu];
+        if let Some(engine) = self.chosen(|| Job::route(grid, nets), Some(RUNS_ON)) {
+            return engine.negotiate(grid, capacities, nets, options);
+        }
+        let backend = self.backend();
+        let others = RouteAlgorithm::on(backend).iter().map(|other| other.name());
+        backend.check_runs("routing", "negotiation", RUNS_ON, others)?;
+        route::negotiate::negotiate(grid, capacities, nets, options, &self.progress())
     }
 
     /// The cost of the cheapest path to each cell of the grid from any of the cells `sources`.

@@ -32,7 +32,8 @@
 //! | out, trees | text | [`write_routes_text`] |
 //! | | JSON | [`write_routes_json`] |
 //! | | SVG | [`write_routes_svg`] |
-//! | | PNG | [`write_routes_png`] |
+//! | | PNG | [`write_routes_png`], [`write_congestion_png`] |
+//! | | `.route` of the ISPD 2024 contest | [`write_routes_ispd`] |
 //!
 //! Writers take any [`std::io::Write`], buffer their output themselves, and stream results instead
 //! of building them in memory; only [`write_contours_gds`] copies the points of a component that it
@@ -92,8 +93,8 @@ pub use self::regions::{
     write_regions_geojson_sequence, write_regions_svg,
 };
 pub use self::route::{
-    read_case, read_pins, read_weights, write_case_text, write_routes_json, write_routes_png,
-    write_routes_svg, write_routes_text,
+    read_case, read_ispd, read_pins, read_weights, write_case_text, write_congestion_png,
+    write_routes_ispd, write_routes_json, write_routes_png, write_routes_svg, write_routes_text,
 };
 #[cfg(unix)]
 pub use self::temporaries::remove_temporaries;

@@ -18,9 +18,10 @@
 //! | [`text`] | strokes one to four pixels wide, corners that touch |
 //!
 //! [`cells`] makes label images, [`classes`] class rasters, [`friction`] surfaces to find distances
-//! on, and [`RandomNets`] grids with nets to route.
+//! on, [`RandomNets`] grids with nets to route, and [`CompetingNets`] nets that compete for edges.
 
 mod blobs;
+mod competing;
 #[cfg(test)]
 mod fingerprint;
 mod lines;
@@ -32,6 +33,7 @@ mod text;
 mod values;
 
 pub use self::blobs::blobs;
+pub use self::competing::CompetingNets;
 pub use self::lines::{hilbert, serpentine, spiral};
 pub use self::net::RandomNets;
 pub use self::noise::noise;

@@ -121,7 +121,7 @@ impl RandomNets {
                 }
             }
         }
-        Ok(RoutingCase { grid, nets })
+        Ok(RoutingCase::new(grid, nets))
     }
 
     fn check(&self) -> Result<()> {

@@ -38,7 +38,8 @@
 //! | what | file |
 //! |---|---|
 //! | grid, pins and nets, both together, the tree | `grid.rs`, `net.rs`, `case.rs`, `tree.rs` |
-//! | one net after the other | `net_by_net.rs` |
+//! | nets that are independent, one after the other or at the same time | `net_by_net.rs` |
+//! | nets that compete for edges | `negotiate/` |
 //! | a cost for turns | `turns.rs` |
 //! | on the CPU | `cpu/` |
 //! | by kernels, on a GPU or the emulator | `gpu/`, and `route/` of the crate `trazar-kernels` |
@@ -47,6 +48,7 @@ mod case;
 pub(crate) mod cpu;
 pub(crate) mod gpu;
 mod grid;
+pub(crate) mod negotiate;
 mod net;
 mod net_by_net;
 mod tree;
@@ -57,6 +59,7 @@ pub use case::RoutingCase;
 pub use gpu::{DeviceGrid, DeviceRouter};
 pub(crate) use grid::check_size;
 pub use grid::{BLOCKED, Direction, MAX_LAYERS, RoutingGrid};
+pub use negotiate::{EdgeCounts, Negotiated, NegotiationOptions, OverfullEdge, Round, UNLIMITED};
 pub use net::{Net, Pin};
 pub use tree::{Connection, Fallback, FieldUse, InvalidRoute, Route};
 

@@ -1,6 +1,10 @@
-//! One net after the other, each independent of the others.
+//! Nets that are independent of each other: one after the other, or several at the same time.
 
 use std::borrow::Cow;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rayon::prelude::*;
 
 use super::grid::RoutingGrid;
 use super::net::Net;
@@ -8,6 +12,8 @@ use super::tree::Route;
 use crate::error::Result;
 use crate::geometry::{Cell, Window};
 use crate::memory::{collect, push, reserve};
+use crate::progress::Progress;
+use crate::threads;
 
 /// Names used in out-of-memory errors.
 pub(super) const PATHS: &str = "the paths of a tree";
@@ -67,6 +73,9 @@ impl Joined {
     }
 }
 
+/// Name used in out-of-memory errors.
+const ROUTES: &str = "the routes";
+
 /// Routes nets, one after the other. `connect` joins the pins of one net on a whole grid.
 pub(crate) fn route_each(
     grid: &RoutingGrid,
@@ -76,25 +85,90 @@ pub(crate) fn route_each(
     // All checks come before any work.
     let windows = Net::check_all(nets, grid.width(), grid.height(), grid.layers())?;
     let mut routes = Vec::new();
-    reserve(&mut routes, nets.len(), "the routes")?;
+    reserve(&mut routes, nets.len(), ROUTES)?;
     for (net, window) in nets.iter().zip(windows) {
-        let part = match window == Window::of(grid) {
-            true => Cow::Borrowed(grid),
-            false => Cow::Owned(grid.crop(window)?),
-        };
-        let index = |cell: &Cell| {
-            part.index(Cell {
-                x: cell.x - window.x,
-                y: cell.y - window.y,
-                ..*cell
-            })
-        };
-        let mut pins = PinCells::new();
-        reserve(&mut pins, net.pins.len(), PINS)?;
-        for pin in &net.pins {
-            pins.push(collect(pin.cells.iter().map(index), PINS)?);
-        }
-        routes.push(connect(&part, &pins)?.into_route(net, &part, window)?);
+        routes.push(route_one(grid, net, window, &mut connect)?);
     }
     Ok(routes)
+}
+
+/// As [`route_each`], with as many nets at the same time as there are threads and as memory for
+/// their searches allows. The routes, and the error if there is one, do not depend on the number
+/// of threads.
+pub(crate) fn route_at_once(
+    grid: &RoutingGrid,
+    nets: &[Net],
+    progress: &Progress<'_>,
+    connect: impl Fn(&RoutingGrid, &PinCells, &Progress<'_>) -> Result<Joined> + Sync,
+) -> Result<Vec<Route>> {
+    /// The most cells that are searched at the same time, some 3 GB of search states. A single net
+    /// may have more.
+    const MOST_CELLS: u64 = 1 << 27;
+    let windows = Net::check_all(nets, grid.width(), grid.height(), grid.layers())?;
+    let cells = |window: &Window| {
+        u64::from(window.width) * u64::from(window.height) * u64::from(grid.layers())
+    };
+    let all = windows.iter().map(cells).fold(0, u64::saturating_add);
+    if nets.len() < 2 || !threads::are_worth_waking(all) {
+        return route_each(grid, nets, |grid, pins| connect(grid, pins, progress));
+    }
+    let done = AtomicU64::new(0);
+    // A net's own share is of no interest, but it must learn that the work is to end.
+    let flow =
+        |_| -> ControlFlow<()> { progress.flow(done.load(Ordering::Relaxed), nets.len() as u64) };
+    let progress_of_net = Progress(progress.0.is_some().then_some(&flow));
+    let largest = windows.iter().map(cells).max().unwrap_or(1);
+    let at_once = (MOST_CELLS / largest.max(1)).max(1);
+    // Each group is routed by one thread, so no more nets than groups are routed at a time.
+    let group = match at_once >= rayon::current_num_threads() as u64 {
+        true => 1,
+        false => nets.len().div_ceil(at_once as usize),
+    };
+    let mut found: Vec<Option<Result<Route>>> = Vec::new();
+    reserve(&mut found, nets.len(), ROUTES)?;
+    found.resize_with(nets.len(), || None);
+    found
+        .par_iter_mut()
+        .zip(nets.par_iter().zip(&windows))
+        .with_min_len(group)
+        .with_max_len(group)
+        .for_each(|(found, (net, &window))| {
+            let connect =
+                |grid: &RoutingGrid, pins: &PinCells| connect(grid, pins, &progress_of_net);
+            *found = Some(route_one(grid, net, window, connect));
+            done.fetch_add(1, Ordering::Relaxed);
+        });
+    let mut routes = Vec::new();
+    reserve(&mut routes, nets.len(), ROUTES)?;
+    // The error of the first net that has one.
+    for route in found.into_iter().flatten() {
+        routes.push(route?);
+    }
+    Ok(routes)
+}
+
+/// Routes `net` on the part of the grid in `window`.
+fn route_one(
+    grid: &RoutingGrid,
+    net: &Net,
+    window: Window,
+    connect: impl FnOnce(&RoutingGrid, &PinCells) -> Result<Joined>,
+) -> Result<Route> {
+    let part = match window == Window::of(grid) {
+        true => Cow::Borrowed(grid),
+        false => Cow::Owned(grid.crop(window)?),
+    };
+    let index = |cell: &Cell| {
+        part.index(Cell {
+            x: cell.x - window.x,
+            y: cell.y - window.y,
+            ..*cell
+        })
+    };
+    let mut pins = PinCells::new();
+    reserve(&mut pins, net.pins.len(), PINS)?;
+    for pin in &net.pins {
+        pins.push(collect(pin.cells.iter().map(index), PINS)?);
+    }
+    connect(&part, &pins)?.into_route(net, &part, window)
 }

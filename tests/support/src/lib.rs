@@ -20,6 +20,7 @@ pub mod grids;
 pub mod images;
 pub mod kernels;
 pub mod labels;
+pub mod legality;
 pub mod optional;
 pub mod route_oracle;
 pub mod routes;

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use crate::formats::source::{Origin, Source};
-use crate::route::BLOCKED;
+use crate::route::{BLOCKED, UNLIMITED};
 use crate::{Error, Result};
 
 /// The length limit of a line in bytes before the grid's size is known. It bounds the memory for a
@@ -68,6 +68,7 @@ impl<'a> Lines<'a> {
             number: self.line_number,
             bytes: self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes),
             at: 0,
+            separators: b"/",
         }))
     }
 
@@ -106,15 +107,53 @@ impl<'a> Lines<'a> {
     }
 }
 
+/// What a number of an edge is.
+#[derive(Clone, Copy)]
+pub(super) enum EdgeNumber {
+    Weight,
+    Capacity,
+}
+
+impl EdgeNumber {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Weight => "weight (x blocks an edge)",
+            Self::Capacity => "capacity (x is no limit)",
+        }
+    }
+
+    fn plural(self) -> &'static str {
+        match self {
+            Self::Weight => "weights",
+            Self::Capacity => "capacities",
+        }
+    }
+
+    /// The number for which `x` stands.
+    fn of_x(self) -> u32 {
+        match self {
+            Self::Weight => BLOCKED,
+            Self::Capacity => UNLIMITED,
+        }
+    }
+}
+
 /// A line, read from left to right.
 pub(super) struct Line<'a> {
     origin: Origin<'a>,
     number: u64,
     bytes: &'a [u8],
     at: usize,
+    /// The bytes that end a word, beside spaces.
+    separators: &'static [u8],
 }
 
 impl Line<'_> {
+    /// Has other bytes end a word, beside spaces, than the usual `/`.
+    pub(super) fn set_separators(&mut self, separators: &'static [u8]) {
+        self.separators = separators;
+    }
+
     /// An error at the next column to read.
     pub(super) fn error(&self, reason: impl Display) -> Error {
         self.origin.unreadable(format_args!(
@@ -177,7 +216,7 @@ impl Line<'_> {
     /// Takes a whole number in `range`; errors call it `name`.
     pub(super) fn number(&mut self, name: &str, range: RangeInclusive<u32>) -> Result<u32> {
         let (least, most) = (range.start(), range.end());
-        if self.is_done() || self.bytes[self.at] == b'/' {
+        if self.is_done() || self.separators.contains(&self.bytes[self.at]) {
             return Err(self.error(format_args!(
                 "the {name} is missing: a whole number from {least} to {most}"
             )));
@@ -206,28 +245,70 @@ impl Line<'_> {
         self.at += self.word().len();
     }
 
-    /// Takes the rest of the line: one weight for each element of `into`. Errors call the line
+    /// Takes the rest of the line: one number for each element of `into`. Errors call the line
     /// `what`.
-    pub(super) fn weights(mut self, into: &mut [u32], what: impl Display) -> Result<()> {
+    pub(super) fn numbers(
+        mut self,
+        into: &mut [u32],
+        of: EdgeNumber,
+        what: impl Display,
+    ) -> Result<()> {
         let needed = into.len();
-        for (i, weight) in into.iter_mut().enumerate() {
-            *weight = match self.quick_weight() {
-                Some(weight) => weight,
-                None => self.weight(i, needed, &what)?,
+        for (i, number) in into.iter_mut().enumerate() {
+            *number = match self.quick_number() {
+                Some(number) => number,
+                None => self.edge_number(i, needed, of, &what)?,
             };
         }
         if self.is_done() {
             return Ok(());
         }
         Err(self.error(format_args!(
-            "{} is too much: {what} has {needed} weights",
-            self.quoted_word()
+            "{} is too much: {what} has {needed} {}",
+            self.quoted_word(),
+            of.plural()
         )))
     }
 
+    /// Takes a number with or without a fraction, 0 or more; errors call it `name`.
+    pub(super) fn decimal(&mut self, name: &str) -> Result<f64> {
+        if self.is_done() {
+            return Err(self.error(format_args!("the {name} is missing: a number, 0 or more")));
+        }
+        let word = std::str::from_utf8(self.word()).ok();
+        match word.and_then(|word| word.parse::<f64>().ok()) {
+            Some(number) if number >= 0.0 && number.is_finite() => {
+                self.skip_word();
+                Ok(number)
+            }
+            _ => Err(self.error(format_args!(
+                "the {name} {} is not a number, 0 or more",
+                self.quoted_word()
+            ))),
+        }
+    }
+
+    /// Takes a word of any kind; errors call it `name`.
+    pub(super) fn text(&mut self, name: &str) -> Result<()> {
+        if self.is_done() {
+            return Err(self.error(format_args!("the {name} is missing")));
+        }
+        // A separator is no word, but is text.
+        self.at += self.word().len().max(1);
+        Ok(())
+    }
+
+    /// Takes the rest of the line as text, without the spaces around it.
+    pub(super) fn rest(&mut self) -> &[u8] {
+        self.is_done();
+        let rest = self.bytes[self.at..].trim_ascii_end();
+        self.at = self.bytes.len();
+        rest
+    }
+
     /// Takes a space and one to seven digits followed by another space, without a branch per digit.
-    /// Nearly all weights have this form.
-    fn quick_weight(&mut self) -> Option<u32> {
+    /// Nearly all numbers have this form.
+    fn quick_number(&mut self) -> Option<u32> {
         const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
         const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
         const TO_HIGH: u64 = u64::from_le_bytes([0x80 - 10; 8]);
@@ -252,20 +333,29 @@ impl Line<'_> {
         Some(value as u32)
     }
 
-    /// Takes the weight with index `i` of `needed`, in any form.
-    fn weight(&mut self, i: usize, needed: usize, what: &dyn Display) -> Result<u32> {
+    /// Takes the number with index `i` of `needed`, in any form.
+    fn edge_number(
+        &mut self,
+        i: usize,
+        needed: usize,
+        of: EdgeNumber,
+        what: &dyn Display,
+    ) -> Result<u32> {
         if self.is_done() {
-            return Err(self.error(format_args!("{what} has {i} weights: it needs {needed}")));
+            return Err(self.error(format_args!(
+                "{what} has {i} {}: it needs {needed}",
+                of.plural()
+            )));
         }
         if self.takes("x") {
-            return Ok(BLOCKED);
+            return Ok(of.of_x());
         }
         match self.whole_number() {
-            Some(weight) if weight < BLOCKED => {
+            Some(number) if number < u32::MAX => {
                 self.skip_word();
-                Ok(weight)
+                Ok(number)
             }
-            _ => Err(self.no_number("weight (x blocks an edge)", 0, BLOCKED - 1)),
+            _ => Err(self.no_number(of.name(), 0, u32::MAX - 1)),
         }
     }
 
@@ -283,14 +373,14 @@ impl Line<'_> {
     /// The next word, up to a space or separator.
     fn word(&self) -> &[u8] {
         let rest = &self.bytes[self.at..];
-        let end = rest
-            .iter()
-            .position(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'/'));
+        let end = rest.iter().position(|byte| {
+            matches!(byte, b' ' | b'\t' | b'\r') || self.separators.contains(byte)
+        });
         &rest[..end.unwrap_or(rest.len())]
     }
 
     /// The next word, quoted for a message.
-    fn quoted_word(&self) -> String {
+    pub(super) fn quoted_word(&self) -> String {
         const MOST: usize = 24;
         let word = match self.word() {
             [] => &self.bytes[self.at..(self.at + 1).min(self.bytes.len())],

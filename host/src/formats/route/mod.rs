@@ -2,6 +2,8 @@
 
 mod arrays;
 mod case;
+mod congestion;
+mod ispd;
 mod json;
 mod lines;
 mod picture;
@@ -11,6 +13,8 @@ mod text;
 
 pub use self::arrays::{read_pins, read_weights};
 pub use self::case::{read_case, write_case_text};
+pub use self::congestion::write_congestion_png;
+pub use self::ispd::{read_ispd, write_routes_ispd};
 pub use self::json::write_routes_json;
 pub use self::png::write_routes_png;
 pub use self::svg::write_routes_svg;
@@ -64,7 +68,7 @@ mod tests {
             Net::from_cells([Cell::at(0, 0), Cell::at(3, 0), Cell::at(2, 1)]),
             Net::from_cells([Cell::at(1, 2)]),
         ];
-        RoutingCase { grid, nets }
+        RoutingCase::new(grid, nets)
     }
 
     /// Two layers, joined at two cells.
@@ -80,10 +84,7 @@ mod tests {
             pins: vec![first, Cell::at(2, 0).into()],
             window: None,
         };
-        RoutingCase {
-            grid,
-            nets: vec![net],
-        }
+        RoutingCase::new(grid, [net])
     }
 
     #[test]
@@ -173,10 +174,10 @@ mod tests {
         assert_eq!(stacked.matches("<circle").count(), 2, "{stacked}");
         assert_eq!(stacked.matches("<path stroke").count(), 2, "{stacked}");
         // Without shades on a large grid.
-        let large = RoutingCase {
-            grid: RoutingGrid::uniform(200, 200, 1).unwrap(),
-            nets: vec![Net::from_cells([Cell::at(0, 0), Cell::at(199, 199)])],
-        };
+        let large = RoutingCase::new(
+            RoutingGrid::uniform(200, 200, 1).unwrap(),
+            [Net::from_cells([Cell::at(0, 0), Cell::at(199, 199)])],
+        );
         let large = text(write, &large);
         assert!(
             !large.contains("crispEdges") && large.len() < 2000,
@@ -220,10 +221,10 @@ mod tests {
         let upper = RoutingGrid::uniform(8, 1, 1).unwrap();
         let (x, via) = (BLOCKED, 1);
         let vias = [x, x, via, x, x, via, x, x];
-        let case = RoutingCase {
-            grid: RoutingGrid::stack(&[lower, upper], &vias).unwrap(),
-            nets: vec![Net::from_cells([Cell::at(0, 0), Cell::at(7, 0)])],
-        };
+        let case = RoutingCase::new(
+            RoutingGrid::stack(&[lower, upper], &vias).unwrap(),
+            [Net::from_cells([Cell::at(0, 0), Cell::at(7, 0)])],
+        );
         let at = picture(&case);
         assert_eq!(at(6, 2), picture::COLOURS[0]);
         assert_eq!(at(10, 2), [255; 3]);

@@ -25,7 +25,7 @@ use sweep::Threads;
 
 use super::grid::{RoutingGrid, by_cell};
 use super::net::Net;
-use super::net_by_net::{PinCells, route_each};
+use super::net_by_net::{PinCells, route_at_once, route_each};
 use super::tree::Route;
 use super::{DistanceAlgorithm, DistanceOptions, Distances, RouteAlgorithm};
 use crate::backend::Backend;
@@ -41,16 +41,21 @@ pub(crate) fn route(
     algorithm: RouteAlgorithm,
     progress: &Progress<'_>,
 ) -> Result<Vec<Route>> {
-    let sweep = |grid: &RoutingGrid, pins: &PinCells, threads| {
+    let sweep = |grid: &RoutingGrid, pins: &PinCells, threads, progress: &Progress<'_>| {
         nearest::connect(grid, pins, progress, |distances| {
             sweep::relax(grid, distances, threads)
         })
     };
-    route_each(grid, nets, |grid, pins| match algorithm {
-        RouteAlgorithm::Sweep => sweep(grid, pins, Threads::One),
-        RouteAlgorithm::SweepParallel => sweep(grid, pins, Threads::All),
-        _ => dijkstra::connect(grid, pins, progress),
-    })
+    match algorithm {
+        // All threads are at work on each net already.
+        RouteAlgorithm::SweepParallel => route_each(grid, nets, |grid, pins| {
+            sweep(grid, pins, Threads::All, progress)
+        }),
+        RouteAlgorithm::Sweep => route_at_once(grid, nets, progress, |grid, pins, progress| {
+            sweep(grid, pins, Threads::One, progress)
+        }),
+        _ => route_at_once(grid, nets, progress, dijkstra::connect),
+    }
 }
 
 /// Routes along paths with the fewest edges.
@@ -59,9 +64,7 @@ pub(crate) fn route_fewest_edges(
     nets: &[Net],
     progress: &Progress<'_>,
 ) -> Result<Vec<Route>> {
-    route_each(grid, nets, |grid, pins| {
-        breadth_first::connect(grid, pins, progress)
-    })
+    route_at_once(grid, nets, progress, breadth_first::connect)
 }
 
 /// The cost of the cheapest path from `sources` to each cell, on the CPU.

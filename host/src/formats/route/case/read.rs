@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use crate::Result;
-use crate::formats::route::lines::{Line, Lines};
-use crate::route::{Cell, MAX_LAYERS, Net, Pin, RoutingCase, RoutingGrid, Window, check_size};
+use crate::formats::route::lines::{EdgeNumber, Line, Lines};
+use crate::route::{
+    Cell, EdgeCounts, MAX_LAYERS, Net, Pin, RoutingCase, RoutingGrid, Window, check_size,
+};
 
 /// Reads a grid with its nets from text:
 ///
@@ -36,6 +38,9 @@ use crate::route::{Cell, MAX_LAYERS, Net, Pin, RoutingCase, RoutingGrid, Window,
 /// - After a net's pins, a line `Window` with a row, a column, a number of rows and a number of
 ///   columns gives the window that its paths stay within.
 /// - A line `Net` with a number of pins begins each further net.
+/// - After all weights there may be the capacities of the edges, how many nets may use each: lines
+///   as those of the weights, in the same order, that begin with `VerticalCapacity`,
+///   `HorizontalCapacity` and `ViaCapacity`. A capacity of `x` is no limit.
 ///
 /// Numbers are separated by any spaces and tabs, lines end as on Unix or Windows, and blank lines
 /// are allowed only at the end. The path may be a pipe. A size that a file claims is trusted only
@@ -49,9 +54,11 @@ pub fn read_case(path: impl AsRef<Path>) -> Result<RoutingCase> {
     let mut lines = Lines::open(path.as_ref())?;
     let mut grid = read_size(&mut lines)?;
     let nets = read_nets(&mut lines, &grid)?;
-    read_weights(&mut lines, &mut grid)?;
+    let size = (grid.width(), grid.height(), grid.layers());
+    read_edges(&mut lines, size, grid.weights_mut(), EdgeNumber::Weight)?;
+    let capacities = read_capacities(&mut lines, &grid)?;
     lines.finish()?;
-    Ok(RoutingCase { grid, nets })
+    Ok(RoutingCase::new(grid, nets).with_capacities(capacities))
 }
 
 /// Reads the first line, and makes a grid of its size with all edges blocked.
@@ -137,13 +144,42 @@ fn read_window(mut line: Line<'_>, grid: &RoutingGrid) -> Result<Window> {
     })
 }
 
-fn read_weights(lines: &mut Lines<'_>, grid: &mut RoutingGrid) -> Result<()> {
-    let (width, height, layers) = (
-        grid.width() as usize,
-        grid.height() as usize,
-        grid.layers() as usize,
-    );
-    let [rights, downs, vias] = grid.weights_mut();
+/// Reads the capacities, if there are any.
+fn read_capacities(lines: &mut Lines<'_>, grid: &RoutingGrid) -> Result<Option<EdgeCounts>> {
+    let [first, ..] = words(EdgeNumber::Capacity);
+    let has_any = match lines.next()? {
+        // A grid of one column begins with a line without numbers, like any other.
+        Some(mut line) => line.takes(first),
+        None => return Ok(None),
+    };
+    lines.put_back();
+    if !has_any {
+        return Ok(None);
+    }
+    let mut capacities = EdgeCounts::zero(grid)?;
+    let size = (grid.width(), grid.height(), grid.layers());
+    read_edges(lines, size, capacities.counts_mut(), EdgeNumber::Capacity)?;
+    Ok(Some(capacities))
+}
+
+/// The words with which the lines of numbers begin: of edges to the right, down and between layers.
+pub(super) fn words(of: EdgeNumber) -> [&'static str; 3] {
+    match of {
+        EdgeNumber::Weight => ["Vertical", "Horizontal", "Via"],
+        EdgeNumber::Capacity => ["VerticalCapacity", "HorizontalCapacity", "ViaCapacity"],
+    }
+}
+
+/// Reads a number for each edge of a grid of this size: width, height and layers. `numbers` are
+/// those to the right, down and between layers, by cell.
+fn read_edges(
+    lines: &mut Lines<'_>,
+    (width, height, layers): (u32, u32, u32),
+    [rights, downs, vias]: [&mut [u32]; 3],
+    of: EdgeNumber,
+) -> Result<()> {
+    let (width, height, layers) = (width as usize, height as usize, layers as usize);
+    let [right, down, via] = words(of);
     for layer in 0..layers {
         // Messages about grids of one layer do not mention it.
         let of_layer = match layers {
@@ -152,17 +188,17 @@ fn read_weights(lines: &mut Lines<'_>, grid: &mut RoutingGrid) -> Result<()> {
         };
         let vias_after = if layer + 1 < layers { height } else { 0 };
         let kinds: [(&str, &mut [u32], usize, usize); 3] = [
-            ("Vertical", rights, height, width - 1),
-            ("Horizontal", downs, height - 1, width),
-            ("Via", vias, vias_after, width),
+            (right, rights, height, width - 1),
+            (down, downs, height - 1, width),
+            (via, vias, vias_after, width),
         ];
-        for (word, weights, rows, per_row) in kinds {
+        for (word, numbers, rows, per_row) in kinds {
             for row in 0..rows {
                 let what = format_args!("\"{word}\" line {row} (of {rows}, from 0){of_layer}");
                 let mut line = lines.expect(what)?;
                 line.keyword(word, what)?;
                 let start = (layer * height + row) * width;
-                line.weights(&mut weights[start..][..per_row], what)?;
+                line.numbers(&mut numbers[start..][..per_row], of, what)?;
             }
         }
     }

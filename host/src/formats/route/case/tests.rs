@@ -50,13 +50,7 @@ fn the_reports_example() {
     let down = [33, 68, 51, 80, 24, 77];
     let grid = RoutingGrid::from_edges(3, 3, &right, &down).unwrap();
     let net = Net::from_cells([Cell::at(1, 1), Cell::at(2, 0)]);
-    assert_eq!(
-        case,
-        RoutingCase {
-            grid,
-            nets: vec![net]
-        }
-    );
+    assert_eq!(case, RoutingCase::new(grid, [net]));
     assert_eq!(write(&case), EXAMPLE);
 }
 
@@ -489,7 +483,8 @@ fn case() -> impl Strategy<Value = RoutingCase> {
         });
         let net = (prop::collection::vec(pin, 0..4), prop::option::of(window));
         let net = net.prop_map(|(pins, window)| Net { pins, window });
-        (grid, prop::collection::vec(net, 1..4)).prop_map(|(grid, nets)| RoutingCase { grid, nets })
+        (grid, prop::collection::vec(net, 1..4))
+            .prop_map(|(grid, nets)| RoutingCase::new(grid, nets))
     })
 }
 

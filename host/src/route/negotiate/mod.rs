@@ -1,0 +1,128 @@
+//! Nets that compete for edges: negotiated congestion.
+//!
+//! Each edge has a capacity, the number of nets that may use it. Nets are routed as if edges could
+//! be shared, but an edge that more nets want than it has room for costs more: at once, by each net
+//! too many, and from round to round, as long as it stays overfull. Of nets that use an overfull
+//! edge, the paths that use one are routed again, until there is none. This is the negotiation of
+//! PathFinder (Larry McMurchie and Carl Ebeling, "PathFinder: A Negotiation-Based Performance-Driven
+//! Router for FPGAs", FPGA 1995).
+//!
+//! | what | file |
+//! |---|---|
+//! | capacities and usage | `counts.rs` |
+//! | what an edge costs: weight, present use, history | `edges.rs` |
+//! | windows, and the order of a round's nets | `schedule.rs` |
+//! | the tree of one net | `search.rs` |
+//! | round by round | `rounds.rs` |
+//!
+//! A round routes its nets in batches, each on all threads. The nets of a batch do not see each
+//! other: they are removed, then all routed by the same costs, then entered in their order. The size
+//! of a batch depends on the number of nets, not of threads, and so the result does not either.
+
+mod counts;
+mod edges;
+mod rounds;
+mod schedule;
+mod search;
+
+pub use counts::{EdgeCounts, UNLIMITED};
+pub(crate) use rounds::negotiate;
+
+use super::tree::Route;
+use crate::geometry::Cell;
+use crate::options::setters;
+
+/// How nets negotiate.
+///
+/// ```
+/// use trazar::route::NegotiationOptions;
+///
+/// assert_eq!(NegotiationOptions::default().rounds(20).margin, 8);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct NegotiationOptions {
+    /// The most rounds; 100 by default. With 0, nothing is routed.
+    pub rounds: u32,
+    /// How far the paths of a net may leave the box around its pins, in cells; 8 by default. The
+    /// margin grows by half when a net finds no way, or stays on overfull edges for four rounds.
+    pub margin: u32,
+}
+
+impl Default for NegotiationOptions {
+    fn default() -> Self {
+        Self {
+            rounds: 100,
+            margin: 8,
+        }
+    }
+}
+
+setters! {
+    NegotiationOptions {
+        rounds: u32,
+        margin: u32,
+    }
+}
+
+/// What [`Engine::negotiate`](crate::Engine::negotiate) has found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Negotiated {
+    /// The tree of each net. Its costs are sums of weights, without what overfull edges cost.
+    pub routes: Vec<Route>,
+    /// The number of nets that use each edge.
+    pub usage: EdgeCounts,
+    /// The edges that are still overfull, by layer, row and column; none if the negotiation has
+    /// come to its end.
+    pub overfull: Vec<OverfullEdge>,
+    /// The rounds, from the first.
+    pub rounds: Vec<Round>,
+}
+
+impl Negotiated {
+    /// By how many nets edges are overfull, in all.
+    pub fn overflow(&self) -> u64 {
+        let each = self.overfull.iter();
+        each.map(|edge| u64::from(edge.usage - edge.capacity)).sum()
+    }
+
+    /// The number of edges within layers that the trees have, each counted once per net.
+    pub fn wire_length(&self) -> u64 {
+        let wires = [self.usage.rights(), self.usage.downs()];
+        wires.into_iter().flatten().copied().map(u64::from).sum()
+    }
+
+    /// The number of vias that the trees have.
+    pub fn vias(&self) -> u64 {
+        self.usage.vias().iter().copied().map(u64::from).sum()
+    }
+}
+
+/// One round of a negotiation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Round {
+    /// The number of nets that were routed.
+    pub nets: usize,
+    /// How many of these were routed at the same time.
+    pub at_once: usize,
+    /// By how many nets edges were overfull after the round, in all.
+    pub overflow: u64,
+    /// The number of these edges.
+    pub overfull_edges: usize,
+}
+
+/// An edge that more nets use than it has room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OverfullEdge {
+    /// Its left, upper or lower cell.
+    pub from: Cell,
+    /// Its other cell.
+    pub to: Cell,
+    /// The number of nets that use it.
+    pub usage: u32,
+    /// The number that may.
+    pub capacity: u32,
+}

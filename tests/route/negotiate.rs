@@ -1,0 +1,418 @@
+//! Nets that compete for edges: legal trees by an independent checker, which finds planted
+//! violations; the same result on any number of threads.
+
+use proptest::prelude::*;
+use trazar::generate::CompetingNets;
+use trazar::route::{
+    BLOCKED, Cell, EdgeCounts, Negotiated, NegotiationOptions, Net, Pin, RouteOptions, RoutingCase,
+    RoutingGrid, UNLIMITED, Window,
+};
+use trazar::{Backend, Engine, Error, formats};
+use trazar_test_support::legality::{Problem, Violation};
+use trazar_test_support::route_oracle;
+use trazar_test_support::seeds::seed_or;
+
+use super::{THREADS, cases, on_threads};
+
+fn negotiate(case: &RoutingCase) -> Negotiated {
+    let options = NegotiationOptions::default();
+    with_options(case, &options)
+}
+
+fn with_options(case: &RoutingCase, options: &NegotiationOptions) -> Negotiated {
+    let capacities = case.capacities.as_ref().unwrap();
+    let found = Engine::cpu().negotiate(&case.grid, capacities, &case.nets, options);
+    found.unwrap()
+}
+
+fn case_text(case: &RoutingCase) -> String {
+    let mut text = Vec::new();
+    formats::write_case_text(case, &mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+fn route_text(case: &RoutingCase, found: &Negotiated) -> String {
+    let mut text = Vec::new();
+    formats::write_routes_ispd(case, &found.routes, &mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+/// Checks the trees by the checker, and the result's own figures by what the checker finds.
+fn check(case: &RoutingCase, found: &Negotiated) {
+    let mut overfull = Vec::new();
+    for violation in Problem::parse(&case_text(case)).violations(&route_text(case, found)) {
+        match violation {
+            Violation::Overfull {
+                from,
+                to,
+                usage,
+                capacity,
+            } => overfull.push((from, to, usage, capacity)),
+            Violation::PinApart { net, pin } => {
+                assert!(found.routes[net].unreached().contains(&pin), "{net} {pin}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    let cell = |cell: Cell| [cell.layer, cell.y, cell.x].map(|at| at as usize);
+    let mut expected: Vec<_> = found
+        .overfull
+        .iter()
+        .map(|edge| {
+            let numbers = (u64::from(edge.usage), u64::from(edge.capacity));
+            (cell(edge.from), cell(edge.to), numbers.0, numbers.1)
+        })
+        .collect();
+    expected.sort_unstable();
+    overfull.sort_unstable();
+    assert_eq!(overfull, expected);
+    for (route, net) in found.routes.iter().zip(&case.nets) {
+        route.verify(&case.grid, net).unwrap();
+    }
+    let edges = || found.routes.iter().flat_map(|route| route.edges());
+    let vias = edges().filter(|(a, b)| a.layer != b.layer).count() as u64;
+    assert_eq!(found.vias(), vias);
+    assert_eq!(found.wire_length(), edges().count() as u64 - vias);
+}
+
+fn small(seed: u64) -> CompetingNets {
+    CompetingNets::default()
+        .width(40 + (seed % 7) as u32)
+        .height(30)
+        .nets(60)
+        .pins(2 + (seed % 3) as u32)
+        .reach(16)
+        .demand(0.6)
+}
+
+#[test]
+fn competing_nets_are_legal_and_the_same_on_any_number_of_threads() {
+    let seed = seed_or(31);
+    for seed in seed..seed + 6 {
+        let case = small(seed).generate(seed).unwrap();
+        let found = negotiate(&case);
+        assert!(
+            found.rounds[0].overflow > 0,
+            "seed {seed}: nothing to negotiate"
+        );
+        assert_eq!(found.overflow(), 0, "seed {seed}: {:?}", found.rounds);
+        check(&case, &found);
+        for threads in THREADS {
+            let again = on_threads(threads, || negotiate(&case));
+            assert!(again == found, "seed {seed}, {threads} threads");
+        }
+    }
+}
+
+#[test]
+fn remaining_overflow_is_reported_where_it_is() {
+    let seed = seed_or(32);
+    let case = small(seed).nets(150).demand(0.95).generate(seed).unwrap();
+    for rounds in 0..4 {
+        let options = NegotiationOptions::default().rounds(rounds);
+        let found = with_options(&case, &options);
+        assert_eq!(found.rounds.len(), rounds as usize);
+        let last = found.rounds.last();
+        assert_eq!(found.overflow(), last.map_or(0, |round| round.overflow));
+        assert_eq!(found.overfull.is_empty(), rounds == 0);
+        if rounds > 0 {
+            check(&case, &found);
+        }
+    }
+    // Three nets between the same cells of a grid with two ways.
+    let grid = RoutingGrid::uniform(3, 2, 1).unwrap();
+    let net = Net::from_cells([Cell::at(0, 0), Cell::at(2, 0)]);
+    let capacities = EdgeCounts::uniform(&grid, 1, 0).unwrap();
+    let case = RoutingCase::new(grid, vec![net; 3]).with_capacities(capacities);
+    let found = negotiate(&case);
+    check(&case, &found);
+    assert_eq!(found.rounds.len(), 100);
+    assert!(found.overflow() >= 2, "{found:?}");
+}
+
+/// Replaces a line of a tree that `wanted` takes; the line is given to `change`, with its net.
+fn changed(
+    text: &str,
+    wanted: impl Fn(usize, &str) -> bool,
+    change: impl Fn(&str) -> String,
+) -> (usize, String) {
+    let (mut net, mut is_in_net, mut done) = (usize::MAX, false, None);
+    let mut out = String::new();
+    for line in text.lines() {
+        match line {
+            "(" => is_in_net = true,
+            ")" => is_in_net = false,
+            _ if !is_in_net => net = net.wrapping_add(1),
+            _ => {}
+        }
+        let is_segment = is_in_net && line != "(";
+        if is_segment && done.is_none() && wanted(net, line) {
+            done = Some(net);
+            out += &change(line);
+        } else {
+            out += line;
+            out += "\n";
+        }
+    }
+    (done.expect("a line to change"), out)
+}
+
+#[test]
+fn the_checker_finds_what_is_planted() {
+    let seed = seed_or(33);
+    let case = small(seed).generate(seed).unwrap();
+    let found = negotiate(&case);
+    let problem = Problem::parse(&case_text(&case));
+    let text = route_text(&case, &found);
+    assert_eq!(problem.violations(&text), []);
+
+    // A segment that is missing leaves a pin apart.
+    let (net, missing) = changed(&text, |_, _| true, |_| String::new());
+    let violations = problem.violations(&missing);
+    let apart = |violation: &Violation| matches!(violation, Violation::PinApart { net: other, .. } if *other == net);
+    assert!(violations.iter().any(apart), "{violations:?}");
+
+    // A pin that no wire reaches: all segments of its net are gone.
+    let start = text.find("(\n").unwrap();
+    let end = text.find(")\n").unwrap();
+    let empty = format!("{}{}", &text[..start + 2], &text[end..]);
+    let pins = case.nets[0].pins.len();
+    let expected: Vec<_> = (1..pins)
+        .filter(|&pin| case.nets[0].pins[pin] != case.nets[0].pins[0])
+        .map(|pin| Violation::PinApart { net: 0, pin })
+        .collect();
+    assert_eq!(problem.violations(&empty), expected);
+
+    // One more net on a full edge: a detour of another net there and back counts.
+    let capacities = case.capacities.as_ref().unwrap();
+    let full = (0..case.grid.cell_count()).find(|&cell| {
+        let cell = case.grid.cell(cell);
+        found.usage.right(cell) == capacities.right(cell) && found.usage.right(cell) > 0
+    });
+    let full = case.grid.cell(full.unwrap());
+    let users = |net: usize| {
+        let to = Cell {
+            x: full.x + 1,
+            ..full
+        };
+        let mut edges = found.routes[net].edges();
+        edges.any(|(a, b)| (a.min(b), a.max(b)) == (full, to))
+    };
+    let more = format!(
+        "{} {} {layer} {} {} {layer}\n",
+        full.x,
+        full.y,
+        full.x + 1,
+        full.y,
+        layer = full.layer
+    );
+    let (net, crowded) = changed(
+        &text,
+        |net, _| !users(net),
+        |line| format!("{line}\n{more}"),
+    );
+    let usage = u64::from(capacities.right(full));
+    let at = |x: u32| [full.layer, full.y, x].map(|at| at as usize);
+    let overfull = Violation::Overfull {
+        from: at(full.x),
+        to: at(full.x + 1),
+        usage: usage + 1,
+        capacity: usage,
+    };
+    let violations = problem.violations(&crowded);
+    assert!(violations.contains(&overfull), "net {net}: {violations:?}");
+
+    // A wire across its layer's direction.
+    let across = |line: &str| {
+        let numbers: Vec<u32> = line.split(' ').map(|n| n.parse().unwrap()).collect();
+        let (x, y) = (numbers[0], numbers[1].min(28));
+        format!("{line}\n{x} {y} 0 {x} {} 0\n", y + 1)
+    };
+    let (net, wrong) = changed(&text, |_, _| true, across);
+    let violations = problem.violations(&wrong);
+    let blocked = |violation: &Violation| matches!(violation, Violation::Blocked { net: other, from: [0, ..], .. } if *other == net);
+    assert!(violations.iter().any(blocked), "{violations:?}");
+
+    // Wires that hang in the air, a segment that is not straight, one off the grid, a net without
+    // a tree.
+    let (net, stray) = changed(&text, |_, _| true, |line| format!("{line}\n0 0 2 1 0 2\n"));
+    let violations = problem.violations(&stray);
+    assert!(
+        violations.contains(&Violation::WireApart { net }),
+        "{violations:?}"
+    );
+    for bad in ["0 0 0 1 1 0", "0 0 0 0 0 0", "0 0 0 99 0 0"] {
+        let (net, bad) = changed(&text, |_, _| true, |line| format!("{line}\n{bad}\n"));
+        assert_eq!(problem.violations(&bad), [Violation::Crooked { net }]);
+    }
+    let (_, less) = text.split_once(")\n").unwrap();
+    let nets = Violation::Nets {
+        expected: 60,
+        found: 59,
+    };
+    assert!(problem.violations(less).contains(&nets));
+}
+
+/// A grid of random weights with random capacities, and nets of pins of one or two cells.
+fn any_case() -> impl Strategy<Value = RoutingCase> {
+    let size = (1..9u32, 1..9u32, 1..4u32);
+    size.prop_flat_map(|(width, height, layers)| {
+        let cells = (width * height * layers) as usize;
+        let weight = prop_oneof![4 => 0..6u32, 1 => Just(BLOCKED)];
+        let capacity = prop_oneof![6 => 0..4u32, 1 => Just(UNLIMITED)];
+        let edges = prop::collection::vec((weight, capacity), 3 * cells);
+        let cell = (0..width, 0..height, 0..layers).prop_map(|(x, y, layer)| Cell { x, y, layer });
+        let pin = prop::collection::vec(cell, 1..3).prop_map(Pin::new);
+        let net = prop::collection::vec(pin, 0..5).prop_map(Net::new);
+        let nets = prop::collection::vec(net, 1..9);
+        (edges, nets).prop_map(move |(edges, nets)| {
+            let layer = RoutingGrid::uniform(width, height, 1).unwrap();
+            let vias = vec![1; (width * height * (layers - 1)) as usize];
+            let layers_of = vec![layer; layers as usize];
+            let mut grid = RoutingGrid::stack(&layers_of, &vias).unwrap();
+            let mut capacities = EdgeCounts::zero(&grid).unwrap();
+            for (index, edges) in edges.chunks_exact(3).enumerate() {
+                let cell = grid.cell(index as u32);
+                if cell.x + 1 < width {
+                    grid.set_right(cell, edges[0].0).unwrap();
+                    capacities.set_right(cell, edges[0].1).unwrap();
+                }
+                if cell.y + 1 < height {
+                    grid.set_down(cell, edges[1].0).unwrap();
+                    capacities.set_down(cell, edges[1].1).unwrap();
+                }
+                if cell.layer + 1 < layers {
+                    grid.set_via(cell, edges[2].0).unwrap();
+                    capacities.set_via(cell, edges[2].1).unwrap();
+                }
+            }
+            RoutingCase::new(grid, nets).with_capacities(capacities)
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(cases(400))]
+
+    #[test]
+    fn any_trees_are_legal_and_reach_what_can_be_reached(case in any_case()) {
+        let options = NegotiationOptions::default().rounds(12).margin(1);
+        let found = with_options(&case, &options);
+        check(&case, &found);
+        let again = on_threads(3, || with_options(&case, &options));
+        prop_assert!(again == found);
+        // Text and back.
+        let mut text = Vec::new();
+        formats::write_case_text(&case, &mut text).unwrap();
+        // A pin is out of reach if edges with room for a net do not lead there.
+        let mut open = case.grid.clone();
+        let capacities = case.capacities.as_ref().unwrap();
+        for index in 0..open.cell_count() {
+            let cell = open.cell(index);
+            if capacities.right(cell) == 0 && cell.x + 1 < open.width() {
+                open.set_right(cell, BLOCKED).unwrap();
+            }
+            if capacities.down(cell) == 0 && cell.y + 1 < open.height() {
+                open.set_down(cell, BLOCKED).unwrap();
+            }
+            if capacities.via(cell) == 0 && cell.layer + 1 < open.layers() {
+                open.set_via(cell, BLOCKED).unwrap();
+            }
+        }
+        let plain = Engine::cpu().route(&open, &case.nets, &RouteOptions::default()).unwrap();
+        for (net, (found, plain)) in found.routes.iter().zip(&plain).enumerate() {
+            prop_assert_eq!(found.unreached(), plain.unreached(), "net {}", net);
+        }
+    }
+
+    #[test]
+    fn a_net_alone_gets_a_cheapest_path(case in any_case()) {
+        // Weights above 0, as an edge of weight 0 costs a little here.
+        let mut grid = case.grid.clone();
+        for index in 0..grid.cell_count() {
+            let cell = grid.cell(index);
+            let raised = |weight: u32| if weight == BLOCKED { weight } else { weight + 1 };
+            if cell.x + 1 < grid.width() {
+                grid.set_right(cell, raised(grid.right(cell))).unwrap();
+            }
+            if cell.y + 1 < grid.height() {
+                grid.set_down(cell, raised(grid.down(cell))).unwrap();
+            }
+            if cell.layer + 1 < grid.layers() {
+                grid.set_via(cell, raised(grid.via(cell))).unwrap();
+            }
+        }
+        let capacities = EdgeCounts::uniform(&grid, 1, 1).unwrap();
+        let area = grid.width().max(grid.height());
+        let options = NegotiationOptions::default().margin(area);
+        for net in case.nets.iter().filter(|net| net.pins.len() == 2) {
+            let nets = std::slice::from_ref(net);
+            let found = Engine::cpu().negotiate(&grid, &capacities, nets, &options).unwrap();
+            let tree = route_oracle::tree(&grid, net);
+            let cost: u64 = tree.paths.iter().map(|path| path.1).sum();
+            prop_assert_eq!(found.routes[0].cost(), cost);
+        }
+    }
+}
+
+#[test]
+fn windows_are_kept() {
+    // The straight way is full; the way around leaves the window of one net.
+    let grid = RoutingGrid::uniform(6, 5, 1).unwrap();
+    let capacities = EdgeCounts::uniform(&grid, 1, 0).unwrap();
+    let window = Window {
+        x: 0,
+        y: 2,
+        width: 6,
+        height: 1,
+    };
+    let net = Net::from_cells([Cell::at(0, 2), Cell::at(5, 2)]);
+    let nets = [net.clone(), net.within(window)];
+    let options = NegotiationOptions::default();
+    let found = Engine::cpu()
+        .negotiate(&grid, &capacities, &nets, &options)
+        .unwrap();
+    assert_eq!(found.overflow(), 0);
+    assert_eq!((found.routes[0].cost(), found.routes[1].cost()), (7, 5));
+    for (route, net) in found.routes.iter().zip(&nets) {
+        route.verify(&grid, net).unwrap();
+    }
+}
+
+#[test]
+fn what_negotiation_refuses() {
+    let grid = RoutingGrid::uniform(4, 3, 1).unwrap();
+    let other = RoutingGrid::uniform(3, 4, 1).unwrap();
+    let heavy = RoutingGrid::uniform(4, 3, 1 << 24).unwrap();
+    let (of_other, own) = (
+        EdgeCounts::uniform(&other, 1, 1).unwrap(),
+        EdgeCounts::uniform(&grid, 1, 1).unwrap(),
+    );
+    let options = NegotiationOptions::default();
+    let by = |engine: Engine, grid: &RoutingGrid, capacities: &EdgeCounts, nets: &[Net]| {
+        engine
+            .negotiate(grid, capacities, nets, &options)
+            .unwrap_err()
+    };
+    let error = by(Engine::cpu(), &grid, &of_other, &[]);
+    assert!(matches!(error, Error::InvalidOption(_)), "{error}");
+    assert!(error.to_string().contains("3 × 4 cells"), "{error}");
+    let error = by(Engine::cpu(), &heavy, &own, &[]);
+    assert!(matches!(error, Error::CostTooLarge { .. }), "{error}");
+    let outside = [Net::from_cells([Cell::at(4, 0)])];
+    let error = by(Engine::cpu(), &grid, &own, &outside);
+    assert!(matches!(error, Error::PinOutside { .. }), "{error}");
+    let emulator = Engine::on(trazar::emulator::Emulator::new(0));
+    assert_eq!(emulator.backend(), Backend::Emulator);
+    let error = by(emulator, &grid, &own, &[]);
+    assert!(matches!(error, Error::Unavailable(_)), "{error}");
+    // One below the limit is a cost like any other.
+    let heavy = RoutingGrid::uniform(4, 3, (1 << 24) - 1).unwrap();
+    let nets = vec![Net::from_cells([Cell::at(0, 0), Cell::at(3, 2)]); 9];
+    let found = Engine::cpu()
+        .negotiate(&heavy, &own, &nets, &options)
+        .unwrap();
+    assert!(found.overflow() > 0);
+    let case = RoutingCase::new(heavy, nets).with_capacities(own);
+    check(&case, &found);
+}
