@@ -211,7 +211,7 @@ pub(crate) fn measures_by_tiles<D: Device>(device: &D) {
             let background = 1 + random.below(3);
             let side = 1 + random.below(20);
             let mask = BinaryImage::from_fn(width, height, |x, y| {
-                !with_mask || (x / side + y / side) % 3 > 0
+                !with_mask || !(x / side + y / side).is_multiple_of(3)
             })?;
             let options = MeasureOptions::default()
                 .properties(&OF_TILES[random.below(9) as usize..])
