@@ -1,9 +1,9 @@
 //! Spreading values along tight steps: each cell gets the least value of a cell from which a chain
 //! of tight steps leads to it, with something added per step.
 //!
-//! Values only ever fall, so they end at the least in whatever order tiles are relaxed, as costs do
-//! ([`tiles`](super::tiles)). It is the queue of the costs, too, by the cost of the cells that are
-//! given values: tight steps lead from lesser costs to greater ones, or between equal ones.
+//! Values only ever fall, so they end at the least in whatever order tiles are relaxed, as costs do.
+//! Tiles come from the same queue as those of the costs, in the order of the costs of the cells that
+//! are given values: tight steps lead from lesser costs to greater ones, or between equal ones.
 
 use cuda_std::grid::GridBarrier;
 use cuda_std::prelude::*;

@@ -379,8 +379,8 @@ impl<T: WarpShuffleValue + PartialEq> Row<T> {
     /// The pixels that are equal to their neighbour to the E, S, SE and SW, given the row below.
     #[inline(always)]
     fn beside(&self, below: &Self) -> [u64; BESIDE_WORDS as usize] {
-        // A pixel's neighbour to the southwest is below the pixel before it: that one's neighbour to
-        // the east is compared.
+        // A pixel's southwest neighbour is below the pixel before it, whose east neighbour is
+        // compared.
         // planted: equality-west
         let southwest = equal(self.east, below.values) << 1;
         let first = warp::warp_vote_ballot(FULL_MASK, self.values[0] == below.before) & 1;
@@ -399,7 +399,7 @@ impl<T: WarpShuffleValue + PartialEq> Row<T> {
 ///
 /// ```text
 /// for each row: load the values of the row after the next, two per lane and one to each side
-///               pass the next row's values on to the lane before, to have the neighbours to the east
+///               pass the next row's values to the lane before: its neighbours to the east
 ///               compare both rows; ballots make words of the answers
 ///               keep only what is valid at both ends
 /// ```

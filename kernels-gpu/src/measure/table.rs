@@ -126,7 +126,7 @@ pub mod column {
     pub const EXTENT: u32 = 256;
 }
 
-/// A number of rows, and the [columns](column) that have them.
+/// A number of rows, and the [columns](mod@column) that have them.
 #[cfg(not(target_arch = "nvptx64"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnSizes {
