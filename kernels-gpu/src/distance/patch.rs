@@ -240,41 +240,31 @@ impl<P: Cost> Patch<P> {
         });
     }
 
-    /// Which costs of the patch are no longer `before`, a bit each.
+    /// Shows the others the costs of the patch that are no longer `before`, and returns whether
+    /// there are any.
     #[inline(always)]
-    pub(super) fn lowered(&self, before: &[P; 4]) -> u32 {
-        let mut lowered = 0;
-        each!(
-            I,
-            lowered |= u32::from(self.window[own(I)] != before[I]) << I
-        );
-        lowered
-    }
-
-    /// Shows the others the costs of the patch that are no longer `before`, and returns which ones
-    /// these are, a bit each.
-    #[inline(always)]
-    pub(super) fn show(&self, tile: &Tile<P>, before: &[P; 4]) -> u32 {
-        let lowered = self.lowered(before);
+    pub(super) fn show(&self, tile: &Tile<P>, before: &[P; 4]) -> bool {
+        let mut changed = false;
         each!(I, {
             let cost = self.window[own(I)];
-            if lowered >> I & 1 != 0 {
+            if cost != before[I] {
+                changed = true;
                 let (x, y) = ((own(I) % 4) as u32, (own(I) / 4) as u32);
                 let at = Tile::<P>::at(self.x + x, self.y + y);
                 // Others may be reading it: the cost from before serves them as well.
                 tile.costs.atomic_exch(at, cost.to_bits());
             }
         });
-        lowered
+        changed
     }
 
-    /// Calls `store` with column and row in the tile, with its halo, of each cell of the patch with
-    /// a bit in `lowered`, and its cost.
+    /// Calls `store` with column and row in the tile, with its halo, of each cell of the patch
+    /// whose cost is no longer `before`, and the cost.
     #[inline(always)]
-    pub(super) fn each_lowered(&self, lowered: u32, mut store: impl FnMut(u32, u32, P)) {
+    pub(super) fn each_lowered(&self, before: &[P; 4], mut store: impl FnMut(u32, u32, P)) {
         each!(I, {
             let cost = self.window[own(I)];
-            if lowered >> I & 1 != 0 {
+            if cost != before[I] {
                 let (x, y) = ((own(I) % 4) as u32, (own(I) / 4) as u32);
                 store(self.x + x, self.y + y, cost);
             }

@@ -23,29 +23,6 @@ const NEXT: u32 = 0;
 /// The first of nine words, one for each tile of the 3 × 3 around the block's tile: the least
 /// priority of what it gives to that tile.
 const GIVEN: u32 = 1;
-/// The index of the word that says how a run goes on.
-pub(super) const RUN: u32 = 10;
-/// The index of the way that the block has come, as [`code_of`] it.
-pub(super) const WAY: u32 = 11;
-/// The indices of the row and the column of the block's tile.
-pub(super) const PLACE: u32 = 12;
-
-/// The index of the word that says whether costs were carried through the tile, and that was all.
-pub(super) const PASSAGE: u32 = 15;
-/// The index of the first of the block's words in [`TileQueue::pending`].
-const FIRST: u32 = 14;
-
-/// The index among the 3 × 3 tiles around a tile of the one so many rows and columns on.
-#[inline(always)]
-pub(super) const fn code_of((rows, columns): (i32, i32)) -> u32 {
-    ((rows + 1) * 3 + columns + 1) as u32
-}
-
-/// The rows and columns to a tile with this index.
-#[inline(always)]
-pub(super) const fn way_of(code: u32) -> (i32, i32) {
-    ((code / 3) as i32 - 1, (code % 3) as i32 - 1)
-}
 /// The index in [`TileQueue::counters`] of the number of holds.
 const HOLDS: u32 = 0;
 /// Of so many vain searches for a marked tile, one looks whether there are holds.
@@ -135,7 +112,6 @@ impl TileQueue<'_> {
                     tile = found * thread::grid_dim_x() + thread::block_idx_x();
                 }
                 words.st(NEXT, tile);
-                words.st(FIRST, first);
             }
         }
         thread::sync_threads();
@@ -146,10 +122,9 @@ impl TileQueue<'_> {
     /// All threads of the block see all of its tiles. Returns before the number is read from
     /// memory, which is so when it is used.
     #[inline(always)]
-    pub(super) fn least_mark(&self, raster: CostRaster, shared: SharedView<u32>) -> u32 {
+    pub(super) fn least_mark(&self, raster: CostRaster) -> u32 {
         let words = Self::words_per_block(raster);
-        // From shared memory, so that no address that follows from it takes registers meanwhile.
-        let first = shared.ld_relaxed(FIRST, Block);
+        let first = thread::block_idx_x() * words;
         let t = thread::thread_idx_x();
         let mut least = NOTHING;
         if t < words {
@@ -215,7 +190,8 @@ impl TileQueue<'_> {
             }
             return None;
         }
-        Some(way_of(given.trailing_zeros()))
+        let next = given.trailing_zeros() as i32;
+        Some((next / 3 - 1, next % 3 - 1))
     }
 }
 
@@ -227,12 +203,6 @@ pub(super) fn forget_given(words: SharedView<u32>) {
     if t < 9 {
         words.st(GIVEN + t, NOTHING);
     }
-}
-
-/// The least priority of what is given to the tile that is so many rows and columns on.
-#[inline(always)]
-pub(super) fn given_to(words: SharedView<u32>, way: (i32, i32)) -> u32 {
-    words.ld(GIVEN + code_of(way))
 }
 
 /// Notes that a cell of the halo, at a column and a row of the tile with its halo, is given

@@ -296,7 +296,7 @@ impl<P: Cost> Spread<'_, P> {
     fn settle<const REACH: u32>(&self, tile: &Values, at: (u32, u32)) -> Option<(i32, i32)> {
         forget_given(tile.words);
         self.load::<REACH>(tile, at);
-        let marked = self.queue.least_mark(self.raster, tile.words);
+        let marked = self.queue.least_mark(self.raster);
         let mut own = Own::load::<REACH>(tile);
         let loaded = own.values;
         while thread::sync_threads_or(own.relax::<REACH>(tile, self.added)) {}

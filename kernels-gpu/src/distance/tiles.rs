@@ -3,13 +3,11 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
 
-use super::carry::{carry, run};
-use super::layout::{BLOCK, CostRaster, TILE, Tile};
+use super::carry::carry;
+use super::layout::{BLOCK, TILE, Tile};
 use super::load::Cells;
 use super::patch::{KNIGHTS, NEAR, Patch, each, each8, moved, over_knight, over_near, patch_costs};
-use super::queue::{
-    NOTHING, PASSAGE, PLACE, WAY, code_of, each_of_halo, forget_given, note_given, way_of,
-};
+use super::queue::{NOTHING, each_of_halo, forget_given, note_given};
 use super::{Cost, CostSearch};
 
 /// Finds all costs. Called by all threads of the grid.
@@ -20,7 +18,7 @@ use super::{Cost, CostSearch};
 ///     load it with its halo
 ///     lower its costs until none changes; store those that fell
 ///     if it can lower cells of just one tile beside it, and no tile of the block is marked:
-///         go on with that one; in a passage, carry costs on through tiles, and mark those
+///         go on with that one
 ///     else mark the tiles beside it whose cells it can lower
 /// ```
 ///
@@ -122,19 +120,15 @@ impl<P: Cost> Visit<P> {
             thread::sync_threads();
         }
         // What is read here has come when the costs no longer change. Searches with knight's moves
-        // have no registers left to go on.
-        let mut marked = NOTHING;
-        if REACH == 1 {
-            marked = search.queue.least_mark(search.raster, tile.words);
-        }
-        self.read_ahead::<REACH>(search);
-        self.set_down(tile);
+        // have no registers left for it, and never go on.
+        let marked = if REACH == 1 {
+            search.queue.least_mark(search.raster)
+        } else {
+            NOTHING
+        };
+        let ahead = self.read_ahead::<REACH>(search);
 
         let mut patch = Patch::load::<REACH>(tile, shares);
-        let mut lowered = 0;
-        if REACH == 1 {
-            lowered = patch.lowered(&loaded);
-        }
         let mut changed = true;
         loop {
             let before = patch.costs();
@@ -145,19 +139,13 @@ impl<P: Cost> Visit<P> {
             if REACH == 2 {
                 patch.relax_knights(tile, shares, limit);
             }
-            let shown = patch.show(tile, &before);
-            lowered |= shown;
-            changed = shown != 0;
+            changed = patch.show(tile, &before);
             if !thread::sync_threads_or(changed) {
                 break;
             }
-            if REACH == 1 && t == 0 {
-                tile.words.st(PASSAGE, 0);
-            }
         }
-        self.take_up(tile);
         let (left, top) = (self.column * TILE, self.row * TILE);
-        patch.each_lowered(lowered, |x, y, cost| {
+        patch.each_lowered(&loaded, |x, y, cost| {
             let place = (top + y) * stride + left + x;
             // Another block may relax the tile at the same time.
             // planted: distance-plain-store
@@ -167,55 +155,33 @@ impl<P: Cost> Visit<P> {
         // After the stores of all threads, too.
         // planted: distance-give-barrier
         let waiting = thread::sync_threads_or(marked != NOTHING);
-        self.go_on::<REACH>(search, tile, waiting)
+        self.go_on::<REACH>(search, tile, waiting, ahead)
     }
 
-    /// Leaves in shared memory where the block is: lowering costs takes all registers.
+    /// Begins to load the next tile straight on, if the block has come straight here; not with
+    /// knight's moves.
     #[inline(always)]
-    fn set_down(&self, tile: &Tile<P>) {
-        if thread::thread_idx_x() == 0 {
-            tile.words.st(PLACE, self.row);
-            tile.words.st(PLACE + 1, self.column);
-            tile.words.st(WAY, code_of(self.way));
-            tile.words.st(PASSAGE, self.is_straight().into());
-        }
-    }
-
-    /// Takes it up again, after a barrier.
-    #[inline(always)]
-    fn take_up(&mut self, tile: &Tile<P>) {
-        self.row = tile.words.ld_relaxed(PLACE, Block);
-        self.column = tile.words.ld_relaxed(PLACE + 1, Block);
-        self.way = way_of(tile.words.ld_relaxed(WAY, Block));
-    }
-
-    /// Row and column of the next tile straight on, if the block has come straight here and there
-    /// is one; `None` with knight's moves.
-    #[inline(always)]
-    fn ahead<const REACH: u32>(&self, raster: CostRaster) -> Option<(u32, u32)> {
+    fn read_ahead<const REACH: u32>(&mut self, search: &CostSearch<'_, P>) -> bool {
         let row = self.row.wrapping_add_signed(self.way.0);
         let column = self.column.wrapping_add_signed(self.way.1);
-        let exists = column < raster.tiles_x() && row < raster.tiles_y();
-        (REACH == 1 && self.is_straight() && exists).then_some((row, column))
-    }
-
-    /// Begins to load the tile [`ahead`](Self::ahead).
-    #[inline(always)]
-    fn read_ahead<const REACH: u32>(&mut self, search: &CostSearch<'_, P>) {
-        if let Some((row, column)) = self.ahead::<REACH>(search.raster) {
+        let exists = column < search.raster.tiles_x() && row < search.raster.tiles_y();
+        let ahead = REACH == 1 && self.is_straight() && exists;
+        if ahead {
             self.cells = Cells::read::<REACH>(search, column * TILE, row * TILE);
         }
+        ahead
     }
 
     /// Goes on to the tile to which this one has given costs, and returns true, if there is just
     /// one and the block has no other tile to relax: `waiting` says whether it has. Otherwise marks
-    /// all of these tiles; after a passage, also those straight on to which costs can be carried.
+    /// all of these tiles. `ahead` says whether the next one straight on is being loaded.
     #[inline(always)]
     fn go_on<const REACH: u32>(
         &mut self,
         search: &CostSearch<'_, P>,
         tile: &Tile<P>,
         waiting: bool,
+        ahead: bool,
     ) -> bool {
         let at = (self.row, self.column);
         let may_go_on = REACH == 1 && !waiting;
@@ -223,15 +189,9 @@ impl<P: Cost> Visit<P> {
         let Some(way) = queue.mark_around(search.raster, at, tile.words, may_go_on) else {
             return false;
         };
-        let is_passage = REACH == 1 && tile.words.ld(PASSAGE) != 0;
-        if is_passage && way == self.way {
-            run::<P, REACH>(search, tile, at, (way.1, way.0));
-            return false;
-        }
-        let is_loaded = self.ahead::<REACH>(search.raster).is_some() && way == self.way;
         self.row = self.row.wrapping_add_signed(way.0);
         self.column = self.column.wrapping_add_signed(way.1);
-        if is_loaded {
+        if ahead && way == self.way {
             self.cells.lower::<REACH>(tile, (way.1, way.0));
         } else {
             self.cells = Cells::read::<REACH>(search, self.column * TILE, self.row * TILE);
