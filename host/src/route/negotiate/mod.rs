@@ -45,7 +45,7 @@ pub struct NegotiationOptions {
     /// The most rounds; 100 by default. With 0, nothing is routed.
     pub rounds: u32,
     /// How far the paths of a net may leave the box around its pins, in cells; 8 by default. The
-    /// margin grows by half when a net finds no way, or stays on overfull edges for four rounds.
+    /// margin grows by half when a net finds no way, or stays on overfull edges for 25 rounds.
     pub margin: u32,
 }
 

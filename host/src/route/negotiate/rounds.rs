@@ -18,11 +18,13 @@ use crate::route::net_by_net::Joined;
 use crate::threads;
 
 /// What each net too many adds to an edge's cost, in sixteenths of it: in the first round, and at
-/// most. It grows by 3/10 from round to round.
+/// most. It grows by 3/10 from round to round. Beyond some ten times the cost, nets take detours
+/// that crowd out more nets than they make room for, and overflow grows again.
 const PRESSURE: u32 = 8;
-const MAX_PRESSURE: u32 = 16_000;
-/// A net whose tree is overfull after so many rounds gets a larger window, and a new tree.
-const PATIENCE: u32 = 4;
+const MAX_PRESSURE: u32 = 128;
+/// A net whose tree is overfull after so many rounds gets a larger window, and a new tree. History
+/// needs that long to show which edges are worth a detour.
+const PATIENCE: u32 = 25;
 /// The most nets that are routed at the same time, and the share of a round's nets. Few, as they do
 /// not see each other; not the number of threads, on which the result must not depend.
 const MOST_AT_ONCE: usize = 64;
