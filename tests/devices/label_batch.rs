@@ -305,7 +305,7 @@ pub(crate) fn threads_share_an_engine<D: Device>(device: &D) {
             engine.trace_batch(&images, &options).unwrap() == expected
         }));
         let values: Vec<u8> = (0..width * height)
-            .map(|i| ((i * i) >> 7) as u8 & 3)
+            .map(|i| (i.wrapping_mul(i) >> 7) as u8 & 3)
             .collect();
         let expected = cpu
             .label_values(&of_values(size, &values), Connectivity::Four)

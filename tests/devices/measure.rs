@@ -142,7 +142,7 @@ pub(crate) fn measures_of_random_labels<D: Device>(device: &D) {
                 0 => check!(u8: |class| class as u8),
                 1 => check!(u16: |class| class as u16),
                 2 => check!(u32: |class| (class as u32).wrapping_sub(1)),
-                3 => check!(i16: |class| class as i16 - 2),
+                3 => check!(i16: |class| (class as i16).wrapping_sub(2)),
                 4 => check!(i32: |class| class - 3),
                 _ => check!(i64: |class| (i64::from(class) - 1) << 33),
             }
@@ -237,7 +237,7 @@ pub(crate) fn measures_by_tiles<D: Device>(device: &D) {
             }
             match of_type {
                 0 => check!(u8: |class| class as u8),
-                1 => check!(i16: |class| class as i16 - 2),
+                1 => check!(i16: |class| (class as i16).wrapping_sub(2)),
                 2 => check!(u32: label),
                 _ => check!(i64: |class| i64::from(label(class)) - 1),
             }
