@@ -108,7 +108,10 @@ pub(crate) fn route_at_once(
     let cells = |window: &Window| {
         u64::from(window.width) * u64::from(window.height) * u64::from(grid.layers())
     };
-    let all = windows.iter().map(cells).fold(0, u64::saturating_add);
+    // Nets of fewer than two pins search nothing.
+    let searched = nets.iter().zip(&windows).filter(|(net, _)| net.pins.len() > 1);
+    let all = searched.map(|(_, window)| cells(window));
+    let all = all.fold(0, u64::saturating_add);
     if nets.len() < 2 || !threads::are_worth_waking(all) {
         return route_each(grid, nets, |grid, pins| connect(grid, pins, progress));
     }
