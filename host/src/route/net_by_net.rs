@@ -109,7 +109,10 @@ pub(crate) fn route_at_once(
         u64::from(window.width) * u64::from(window.height) * u64::from(grid.layers())
     };
     // Nets of fewer than two pins search nothing.
-    let searched = nets.iter().zip(&windows).filter(|(net, _)| net.pins.len() > 1);
+    let searched = nets
+        .iter()
+        .zip(&windows)
+        .filter(|(net, _)| net.pins.len() > 1);
     let all = searched.map(|(_, window)| cells(window));
     let all = all.fold(0, u64::saturating_add);
     if nets.len() < 2 || !threads::are_worth_waking(all) {
