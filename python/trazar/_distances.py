@@ -75,10 +75,10 @@ class CostDistance:
 
         if self.direction is None:
             raise InputError("paths follow the directions: compute them with direction=True")
-        codes = np.ascontiguousarray(_on_host(self.direction), np.uint8)
+        codes = np.ascontiguousarray(_on_host(_data(self.direction)), np.uint8)
         [[row, column]] = _cells("cell", np.asarray(cell)[np.newaxis], codes.shape)
         cells = _trazar.follow(codes, row, column)
-        return Path(cells, float(_on_host(self.cost)[row, column]))
+        return Path(cells, float(np.asarray(_on_host(_data(self.cost)))[row, column]))
 
     def __repr__(self) -> str:
         height, width = self.cost.shape
@@ -631,14 +631,6 @@ def _number(name: str, value: Any) -> float:
 
 def _is_xarray(array: Any) -> bool:
     return all(hasattr(array, name) for name in ("dims", "coords", "sizes", "copy"))
-
-
-def _on_host(values: Any) -> NDArray[Any]:
-    """The values as an array of NumPy."""
-    import numpy as np
-
-    values = _data(values)
-    return values.get() if is_on_gpu(values) else np.asarray(values)
 
 
 def _like(given: Any, values: Any) -> Any:
