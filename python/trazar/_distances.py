@@ -225,6 +225,7 @@ def cost_distance(
     limit = None if max_cost is None else _number("max_cost", max_cost)
     missing = None if no_data is None else _number("no_data", no_data)
     sides = _sampling(sampling, friction)
+    parts: tuple[Any, Any, Any]
     if on_gpu:
         parts = _trazar.device_cost_distance(
             values,
