@@ -34,7 +34,18 @@ const PROPERTIES: [&[Property]; 5] = [
     &[Property::Solidity, Property::AreaFilled],
 ];
 
-/// Whether two tables are the same, bit for bit.
+/// Compares with the processor's table, bit for bit.
+fn check_table(found: &Measures, expected: &Measures) -> Result<(), TestCaseError> {
+    let difference = difference(found, expected);
+    prop_assert!(
+        difference.is_none(),
+        "not the CPU's measures: {}",
+        difference.unwrap_or_default()
+    );
+    Ok(())
+}
+
+/// The first difference of two tables, to the bit; `None` if they are the same.
 fn difference(found: &Measures, expected: &Measures) -> Option<String> {
     let bits = |values: &Values| -> Vec<u64> {
         match values {
@@ -87,13 +98,7 @@ fn check_measures<L: Label>(
             cpu.measure_intensities(labels, intensities, options)?,
         ),
     };
-    let difference = difference(&found, &expected);
-    prop_assert!(
-        difference.is_none(),
-        "not the CPU's measures: {}",
-        difference.unwrap_or_default()
-    );
-    Ok(())
+    check_table(&found, &expected)
 }
 
 /// The properties with a number, or all of these, and those of intensities if there are any.
@@ -176,12 +181,7 @@ fn check_tiles<G: Gpu, L: Label>(
     let found = measurer.measure_on_device(&labels, options)?;
     let expected = Engine::cpu().measure(cleared, options)?;
     for found in [found.to_host()?, measurer.measure(&labels, options)?] {
-        let difference = difference(&found, &expected);
-        prop_assert!(
-            difference.is_none(),
-            "not the CPU's measures: {}",
-            difference.unwrap_or_default()
-        );
+        check_table(&found, &expected)?;
     }
     Ok(())
 }

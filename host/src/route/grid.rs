@@ -1,5 +1,6 @@
 //! [`RoutingGrid`]: cells, and the costs of steps between neighbours.
 
+use super::extents::{Extents, Towards};
 use crate::error::{Error, OptionProblem, Result};
 use crate::geometry::{Cell, Window};
 use crate::memory::{reserve, zeroed_vec};
@@ -214,7 +215,7 @@ impl RoutingGrid {
 
     /// Whether `cell` is one of the grid's.
     pub fn contains(&self, cell: Cell) -> bool {
-        cell.x < self.width && cell.y < self.height && cell.layer < self.layers
+        self.extents().contains(cell)
     }
 
     /// The index of `cell`.
@@ -223,27 +224,16 @@ impl RoutingGrid {
     /// For a cell outside the grid; [`contains`](Self::contains) says whether it is.
     #[track_caller]
     pub fn index(&self, cell: Cell) -> u32 {
-        assert!(
-            self.contains(cell),
-            "no cell of a grid of {} × {} cells in {} layers: {cell}",
-            self.width,
-            self.height,
-            self.layers
-        );
-        (cell.layer * self.height + cell.y) * self.width + cell.x
+        self.extents().index(cell)
     }
 
-    /// The index of `cell`, or [`Error::CellOutside`].
-    fn checked_index(&self, cell: Cell) -> Result<usize> {
-        if self.contains(cell) {
-            return Ok(self.index(cell) as usize);
-        }
-        Err(Error::CellOutside {
-            cell,
+    /// The numbers of columns, rows and layers.
+    pub(super) fn extents(&self) -> Extents {
+        Extents {
             width: self.width,
             height: self.height,
             layers: self.layers,
-        })
+        }
     }
 
     /// The cell with an index.
@@ -336,11 +326,7 @@ impl RoutingGrid {
     /// [`Error::CellOutside`] for a cell outside the grid, [`Error::EdgeOutside`] for one in the
     /// last column: nothing is set.
     pub fn set_right(&mut self, cell: Cell, weight: u32) -> Result<()> {
-        let index = self.checked_index(cell)?;
-        // The cell is on the grid, so its column plus 1 does not overflow.
-        if cell.x + 1 == self.width {
-            return Err(self.no_edge(cell, "to the right"));
-        }
+        let index = self.extents().checked_edge(cell, Towards::Right)?;
         self.right[index] = weight;
         Ok(())
     }
@@ -351,10 +337,7 @@ impl RoutingGrid {
     /// [`Error::CellOutside`] for a cell outside the grid, [`Error::EdgeOutside`] for one in the
     /// last row: nothing is set.
     pub fn set_down(&mut self, cell: Cell, weight: u32) -> Result<()> {
-        let index = self.checked_index(cell)?;
-        if cell.y + 1 == self.height {
-            return Err(self.no_edge(cell, "down"));
-        }
+        let index = self.extents().checked_edge(cell, Towards::Down)?;
         self.down[index] = weight;
         Ok(())
     }
@@ -365,22 +348,9 @@ impl RoutingGrid {
     /// [`Error::CellOutside`] for a cell outside the grid, [`Error::EdgeOutside`] for one on the
     /// last layer: nothing is set.
     pub fn set_via(&mut self, cell: Cell, weight: u32) -> Result<()> {
-        let index = self.checked_index(cell)?;
-        if cell.layer + 1 == self.layers {
-            return Err(self.no_edge(cell, "to the next layer"));
-        }
+        let index = self.extents().checked_edge(cell, Towards::NextLayer)?;
         self.via[index] = weight;
         Ok(())
-    }
-
-    fn no_edge(&self, cell: Cell, towards: &'static str) -> Error {
-        Error::EdgeOutside {
-            cell,
-            towards,
-            width: self.width,
-            height: self.height,
-            layers: self.layers,
-        }
     }
 
     /// Blocks all edges of a cell, so that no path passes it.
@@ -388,7 +358,7 @@ impl RoutingGrid {
     /// # Errors
     /// [`Error::CellOutside`] for a cell outside the grid: nothing is blocked.
     pub fn block(&mut self, cell: Cell) -> Result<()> {
-        let index = self.checked_index(cell)?;
+        let index = self.extents().checked_index(cell)?;
         let (line, area) = (
             self.width as usize,
             self.width as usize * self.height as usize,

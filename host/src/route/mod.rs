@@ -46,6 +46,7 @@
 
 mod case;
 pub(crate) mod cpu;
+mod extents;
 pub(crate) mod gpu;
 mod grid;
 pub(crate) mod negotiate;

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use crate::error::{Error, Result, WriteProblem};
+use super::check_picture;
+use crate::error::Result;
 use crate::formats::canvas::Canvas;
 use crate::memory::zeroed_vec;
 use crate::route::{BLOCKED, EdgeCounts, RoutingGrid, UNLIMITED};
@@ -24,8 +25,9 @@ const CLOSED_COLOUR: [u8; 3] = [74, 80, 92];
 /// open edge are slate.
 ///
 /// # Errors
-/// [`Error::InvalidOption`] for capacities or usage of another grid; [`Error::Unwritable`] for
-/// grids with a side of 2³¹ cells or more; [`Error::OutOfMemory`], [`Error::Write`].
+/// [`Error::InvalidOption`](crate::Error::InvalidOption) for capacities or usage of another grid;
+/// [`Error::Unwritable`](crate::Error::Unwritable) for grids with a side of 2³¹ cells or more;
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Write`](crate::Error::Write).
 pub fn write_congestion_png(
     grid: &RoutingGrid,
     capacities: &EdgeCounts,
@@ -34,17 +36,7 @@ pub fn write_congestion_png(
 ) -> Result<()> {
     capacities.check_fits(grid)?;
     usage.check_fits(grid)?;
-    if i32::try_from(grid.width().max(grid.height())).is_err() {
-        return Err(Error::unwritable(
-            "png",
-            WriteProblem::TooLarge,
-            format!(
-                "a grid of {} × {} cells is too large: a side is at most 2147483647",
-                grid.width(),
-                grid.height()
-            ),
-        ));
-    }
+    check_picture(grid)?;
     let area = grid.width() as usize * grid.height() as usize;
     // One more than the entry; 0 where there is no open edge.
     let mut entries: Vec<u8> = zeroed_vec(area, "the picture")?;

@@ -20,7 +20,8 @@ pub use self::png::write_routes_png;
 pub use self::svg::write_routes_svg;
 pub use self::text::write_routes_text;
 
-use crate::route::{Route, RoutingCase};
+use crate::error::WriteProblem;
+use crate::route::{Route, RoutingCase, RoutingGrid};
 use crate::{Error, Result};
 
 /// Checks that there is one route per net.
@@ -34,11 +35,24 @@ fn check_routes(case: &RoutingCase, routes: &[Route]) -> Result<()> {
     })
 }
 
+/// Refuses a picture of a grid with a side that a PNG can't have.
+fn check_picture(grid: &RoutingGrid) -> Result<()> {
+    let (width, height) = (grid.width(), grid.height());
+    if width.max(height) <= i32::MAX as u32 {
+        return Ok(());
+    }
+    Err(Error::unwritable(
+        "png",
+        WriteProblem::TooLarge,
+        format!("a grid of {width} × {height} cells is too large: a side is at most 2147483647"),
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Engine;
-    use crate::route::{BLOCKED, Cell, Net, Pin, RouteOptions, RoutingGrid};
+    use crate::route::{BLOCKED, Cell, Net, Pin, RouteOptions};
 
     type Write = fn(&RoutingCase, &[Route], &mut Vec<u8>) -> Result<()>;
 

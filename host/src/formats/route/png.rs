@@ -4,9 +4,9 @@ use std::io::Write;
 
 use glam::IVec2;
 
-use super::check_routes;
 use super::picture::{BLOCKED_CELL, COLOURS, UNREACHED, colour, shades, wires};
-use crate::error::{Error, Result, WriteProblem};
+use super::{check_picture, check_routes};
+use crate::error::Result;
 use crate::formats::canvas::Canvas;
 use crate::route::{Cell, Route, RoutingCase};
 
@@ -27,22 +27,13 @@ const UNREACHED_PIN: u8 = PIN + 1;
 /// white dots. Grids with both sides below 800 cells are enlarged by a whole number, at most 16.
 ///
 /// # Errors
-/// [`Error::LengthMismatch`] unless there is one route per net; [`Error::Unwritable`] for grids
-/// with a side of 2³¹ cells or more; [`Error::OutOfMemory`], [`Error::Write`].
+/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there is one route per net;
+/// [`Error::Unwritable`](crate::Error::Unwritable) for grids with a side of 2³¹ cells or more;
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Write`](crate::Error::Write).
 pub fn write_routes_png(case: &RoutingCase, routes: &[Route], out: impl Write) -> Result<()> {
     check_routes(case, routes)?;
     let grid = &case.grid;
-    if i32::try_from(grid.width().max(grid.height())).is_err() {
-        return Err(Error::unwritable(
-            "png",
-            WriteProblem::TooLarge,
-            format!(
-                "a grid of {} × {} cells is too large: a side is at most 2147483647",
-                grid.width(),
-                grid.height()
-            ),
-        ));
-    }
+    check_picture(grid)?;
     let shades = shades(grid, DARKEST)?;
     let mut canvas = Canvas::new(grid.width(), grid.height(), shades, false)?.with_thick_lines();
     // Under the wires: over them, a frame would separate them from the pin.

@@ -4,7 +4,8 @@ use std::fmt;
 
 use crate::error::{Error, OptionProblem, Result};
 use crate::geometry::Cell;
-use crate::memory::{filled_vec, zeroed_vec};
+use crate::memory::zeroed_vec;
+use crate::route::extents::{Extents, Towards};
 use crate::route::grid::RoutingGrid;
 
 /// The capacity of an edge that any number of nets may use.
@@ -31,9 +32,7 @@ pub const UNLIMITED: u32 = u32::MAX;
 /// 8 bytes per cell, 12 with several layers.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EdgeCounts {
-    width: u32,
-    height: u32,
-    layers: u32,
+    extents: Extents,
     /// By cell, as the weights of a [`RoutingGrid`].
     right: Vec<u32>,
     down: Vec<u32>,
@@ -68,12 +67,10 @@ impl EdgeCounts {
         const WHAT: &str = "numbers of edges";
         let cells = grid.cell_count() as usize;
         Ok(Self {
-            width: grid.width(),
-            height: grid.height(),
-            layers: grid.layers(),
+            extents: grid.extents(),
             right: zeroed_vec(cells, WHAT)?,
             down: zeroed_vec(cells, WHAT)?,
-            via: filled_vec(0, if grid.layers() > 1 { cells } else { 0 }, WHAT)?,
+            via: zeroed_vec(if grid.layers() > 1 { cells } else { 0 }, WHAT)?,
         })
     }
 
@@ -83,7 +80,7 @@ impl EdgeCounts {
     /// For a cell outside the grid.
     #[track_caller]
     pub fn right(&self, cell: Cell) -> u32 {
-        self.right[self.index(cell)]
+        self.right[self.extents.index(cell) as usize]
     }
 
     /// The number of the edge from `cell` to `(x, y + 1)`; 0 in the last row.
@@ -92,7 +89,7 @@ impl EdgeCounts {
     /// For a cell outside the grid.
     #[track_caller]
     pub fn down(&self, cell: Cell) -> u32 {
-        self.down[self.index(cell)]
+        self.down[self.extents.index(cell) as usize]
     }
 
     /// The number of the via from `cell` to the next layer; 0 on the last.
@@ -101,7 +98,8 @@ impl EdgeCounts {
     /// For a cell outside the grid.
     #[track_caller]
     pub fn via(&self, cell: Cell) -> u32 {
-        self.via.get(self.index(cell)).copied().unwrap_or(0)
+        let index = self.extents.index(cell) as usize;
+        self.via.get(index).copied().unwrap_or(0)
     }
 
     /// By cell: the numbers of the edges to the right.
@@ -125,7 +123,7 @@ impl EdgeCounts {
     /// [`Error::CellOutside`] for a cell outside the grid, [`Error::EdgeOutside`] for one in the
     /// last column: nothing is set.
     pub fn set_right(&mut self, cell: Cell, count: u32) -> Result<()> {
-        let index = self.edge(cell, cell.x, self.width, "to the right")?;
+        let index = self.extents.checked_edge(cell, Towards::Right)?;
         self.right[index] = count;
         Ok(())
     }
@@ -136,7 +134,7 @@ impl EdgeCounts {
     /// [`Error::CellOutside`] for a cell outside the grid, [`Error::EdgeOutside`] for one in the
     /// last row: nothing is set.
     pub fn set_down(&mut self, cell: Cell, count: u32) -> Result<()> {
-        let index = self.edge(cell, cell.y, self.height, "down")?;
+        let index = self.extents.checked_edge(cell, Towards::Down)?;
         self.down[index] = count;
         Ok(())
     }
@@ -147,7 +145,7 @@ impl EdgeCounts {
     /// [`Error::CellOutside`] for a cell outside the grid, [`Error::EdgeOutside`] for one on the
     /// last layer: nothing is set.
     pub fn set_via(&mut self, cell: Cell, count: u32) -> Result<()> {
-        let index = self.edge(cell, cell.layer, self.layers, "to the next layer")?;
+        let index = self.extents.checked_edge(cell, Towards::NextLayer)?;
         self.via[index] = count;
         Ok(())
     }
@@ -160,70 +158,23 @@ impl EdgeCounts {
 
     /// Refuses capacities of a grid of another size.
     pub(crate) fn check_fits(&self, grid: &RoutingGrid) -> Result<()> {
-        let given = (self.width, self.height, self.layers);
-        let needed = (grid.width(), grid.height(), grid.layers());
-        if given == needed {
+        if self.extents == grid.extents() {
             return Ok(());
         }
-        let size = |(width, height, layers): (u32, u32, u32)| {
-            format!("{width} × {height} cells in {layers} layers")
-        };
         Err(Error::option(
             "capacities",
             OptionProblem::Conflict,
             format!(
                 "the capacities are for a grid of {}, and this one has {}",
-                size(given),
-                size(needed)
+                self.extents,
+                grid.extents()
             ),
         ))
-    }
-
-    fn index(&self, cell: Cell) -> usize {
-        assert!(
-            self.contains(cell),
-            "no cell of a grid of {} × {} cells in {} layers: {cell}",
-            self.width,
-            self.height,
-            self.layers
-        );
-        ((cell.layer * self.height + cell.y) * self.width + cell.x) as usize
-    }
-
-    fn contains(&self, cell: Cell) -> bool {
-        cell.x < self.width && cell.y < self.height && cell.layer < self.layers
-    }
-
-    /// The index of the edge of `cell`, whose coordinate `at` is below `side`.
-    fn edge(&self, cell: Cell, at: u32, side: u32, towards: &'static str) -> Result<usize> {
-        let (width, height, layers) = (self.width, self.height, self.layers);
-        if !self.contains(cell) {
-            return Err(Error::CellOutside {
-                cell,
-                width,
-                height,
-                layers,
-            });
-        }
-        if at + 1 == side {
-            return Err(Error::EdgeOutside {
-                cell,
-                towards,
-                width,
-                height,
-                layers,
-            });
-        }
-        Ok(self.index(cell))
     }
 }
 
 impl fmt::Debug for EdgeCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "EdgeCounts({} × {} cells in {} layers)",
-            self.width, self.height, self.layers
-        )
+        write!(f, "EdgeCounts({})", self.extents)
     }
 }
