@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import datetime
 import json
 import os
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -81,3 +83,50 @@ def write(path: Path, head: dict, runs: list[dict]) -> None:
     new = path.with_suffix(".new")
     new.write_text("\n".join(lines) + "\n")
     new.replace(path)
+
+
+def unexpressed(kernel: str, twin: bool, reason: str) -> dict:
+    """The run of a kernel that the tool can't express."""
+    return {"kernel": kernel, "twin": twin, "status": "not expressible", "said": reason}
+
+
+def run_of(kernel: str, twin: bool, status: str, said: str, result: str | None, done: dict) -> dict:
+    """A run of a kernel: what the tool said, the result that it printed, and the process."""
+    return {
+        "kernel": kernel,
+        "twin": twin,
+        "status": status,
+        "said": said,
+        "result": result or "none",
+        **done,
+    }
+
+
+def main(
+    description: str,
+    worker: Callable[[str, bool], bool],
+    head: Callable[[], dict],
+    one: Callable[[str, bool], dict],
+) -> int:
+    """The command of a tool's script: `one` run of each kernel and of its twin, to JSON.
+
+    Each run starts the script again, with options by which `worker` runs a kernel, or its twin, and
+    says whether the result is right.
+    """
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    parser.add_argument("--mended", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.worker:
+        print("result:", "right" if worker(arguments.worker, arguments.mended) else "wrong")
+        return 0
+    if arguments.out is None:
+        parser.error("--out FILE")
+    top, runs = head(), []
+    for kernel in KERNELS:
+        for twin in (False, True):
+            runs.append(one(kernel, twin))
+            print({key: value for key, value in runs[-1].items() if key != "output"}, flush=True)
+            write(arguments.out, top, runs)
+    return 0

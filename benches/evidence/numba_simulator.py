@@ -7,11 +7,9 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib.metadata
 import re
 import sys
-from pathlib import Path
 
 import common
 from cases import CASES, Fresh
@@ -71,7 +69,7 @@ def report(output: str) -> tuple[str, str]:
 def one(kernel: str, twin: bool) -> dict:
     reason = NOT_EXPRESSIBLE.get(kernel) or (NO_TWIN.get(kernel) if twin else None)
     if reason:
-        return {"kernel": kernel, "twin": twin, "status": "not expressible", "said": reason}
+        return common.unexpressed(kernel, twin, reason)
     command = [sys.executable, __file__, "--worker", kernel] + (["--mended"] if twin else [])
     done = common.run(command, env={"NUMBA_ENABLE_CUDASIM": "1"})
     output = done.pop("output")
@@ -79,40 +77,16 @@ def one(kernel: str, twin: bool) -> dict:
     result = re.search(r"^result: (\w+)", output, re.MULTILINE)
     if done["exit"] is None:
         status = "hangs"
-    return {
-        "kernel": kernel,
-        "twin": twin,
-        "status": status,
-        "said": said,
-        "result": result[1] if result else "none",
-        **done,
-        "output": output[-3000:],
-    }
+    done["output"] = output[-3000:]
+    return common.run_of(kernel, twin, status, said, result and result[1], done)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--worker", help=argparse.SUPPRESS)
-    parser.add_argument("--mended", action="store_true", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.worker:
-        print("result:", "right" if worker(arguments.worker, arguments.mended) else "wrong")
-        return 0
-    if arguments.out is None:
-        parser.error("--out FILE")
+def head() -> dict:
     version = importlib.metadata.version("numba-cuda")
-    head = common.header(
+    return common.header(
         "numba's CUDA simulator", f"numba-cuda {version}", time_out=common.TIME_OUT, settings=[]
     )
-    runs = []
-    for kernel in common.KERNELS:
-        for twin in (False, True):
-            runs.append(one(kernel, twin))
-            print({key: value for key, value in runs[-1].items() if key != "output"}, flush=True)
-            common.write(arguments.out, head, runs)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(common.main(__doc__.splitlines()[0], worker, head, one))

@@ -8,11 +8,9 @@ Needs Oclgrind (Debian's package `oclgrind`), whose OpenCL is called through `ct
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import re
 import sys
-from pathlib import Path
 
 import common
 from cases import CASES, Fresh
@@ -148,7 +146,7 @@ def report(output: str) -> tuple[str, str]:
 def one(kernel: str, twin: bool) -> dict:
     reason = NOT_EXPRESSIBLE.get(kernel) or (NO_TWIN.get(kernel) if twin else None)
     if reason:
-        return {"kernel": kernel, "twin": twin, "status": "not expressible", "said": reason}
+        return common.unexpressed(kernel, twin, reason)
     command = ["oclgrind", *FLAGS, sys.executable, __file__, "--worker", kernel]
     done = common.run(command + (["--mended"] if twin else []))
     output = done.pop("output")
@@ -158,39 +156,15 @@ def one(kernel: str, twin: bool) -> dict:
         status = "hangs"
     elif not result and status == "nothing":
         raise RuntimeError(f"{kernel}: {output}")
-    return {
-        "kernel": kernel,
-        "twin": twin,
-        "status": status,
-        "said": said,
-        "result": result[1] if result else "none",
-        **done,
-        "output": output[:3000],
-    }
+    done["output"] = output[:3000]
+    return common.run_of(kernel, twin, status, said, result and result[1], done)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--worker", help=argparse.SUPPRESS)
-    parser.add_argument("--mended", action="store_true", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.worker:
-        print("result:", "right" if worker(arguments.worker, arguments.mended) else "wrong")
-        return 0
-    if arguments.out is None:
-        parser.error("--out FILE")
+def head() -> dict:
     version = common.run(["oclgrind", "--version"])["output"].split("\n")
     number = next(line.split()[-1] for line in version if "Oclgrind" in line)
-    head = common.header("Oclgrind", number, time_out=common.TIME_OUT, settings=FLAGS)
-    runs = []
-    for kernel in common.KERNELS:
-        for twin in (False, True):
-            runs.append(one(kernel, twin))
-            print({key: value for key, value in runs[-1].items() if key != "output"}, flush=True)
-            common.write(arguments.out, head, runs)
-    return 0
+    return common.header("Oclgrind", number, time_out=common.TIME_OUT, settings=FLAGS)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(common.main(__doc__.splitlines()[0], worker, head, one))
