@@ -1,8 +1,8 @@
 //! [`CompetingNets`]: nets that compete for edges, with capacities that suffice.
 
-use super::random::random;
+use super::random::{below, random};
 use crate::error::{Error, OptionProblem, Result};
-use crate::memory::{push, reserve, zeroed_vec};
+use crate::memory::{push, reserve};
 use crate::options::setters;
 use crate::route::{
     BLOCKED, Cell, EdgeCounts, MAX_LAYERS, Net, Pin, RoutingCase, RoutingGrid, check_size,
@@ -109,8 +109,8 @@ impl CompetingNets {
     ///
     /// # Errors
     /// [`Error::InvalidOption`] for fewer than two layers or more than [`MAX_LAYERS`], a weight of
-    /// `BLOCKED`, a demand that is not above 0 and at most 1, or a reach of 0; [`Error::EmptyGrid`],
-    /// [`Error::GridTooLarge`], [`Error::OutOfMemory`].
+    /// `BLOCKED`, a demand that is not above 0 and at most 1, or a reach of 0;
+    /// [`Error::EmptyGrid`], [`Error::GridTooLarge`], [`Error::OutOfMemory`].
     pub fn generate(&self, seed: u64) -> Result<RoutingCase> {
         self.check()?;
         let grid = self.grid()?;
@@ -133,7 +133,8 @@ impl CompetingNets {
         check_size(self.width.into(), self.height.into(), self.layers)?;
         if !(2..=MAX_LAYERS).contains(&self.layers) {
             let reason = format!(
-                "{} layers: wires along x and along y need two, and a grid has {MAX_LAYERS} at most",
+                "{} layers: wires along x and along y need two, and a grid has {MAX_LAYERS} at \
+                 most",
                 self.layers
             );
             return invalid("layers", reason);
@@ -193,7 +194,7 @@ impl CompetingNets {
     }
 
     /// The capacities for the use of edges by the hidden solution.
-    fn capacities(&self, grid: &RoutingGrid, usage: &Usage, seed: u64) -> Result<EdgeCounts> {
+    fn capacities(&self, grid: &RoutingGrid, usage: &EdgeCounts, seed: u64) -> Result<EdgeCounts> {
         let open = |weights: &[u32], cell: usize| weights[cell] != BLOCKED;
         // The number for an edge, which is 0 in the share of edges that a fraction leaves.
         let rounded = |constant: u64, kind: u64, cell: usize| {
@@ -201,13 +202,12 @@ impl CompetingNets {
             let up = (drawn >> (64 - FRACTION)) < constant & ((1 << FRACTION) - 1);
             (constant >> FRACTION) as u32 + u32::from(up)
         };
-        let kinds = [(grid.rights(), &usage.right), (grid.downs(), &usage.down)];
-        let used: u64 = kinds
-            .iter()
-            .flat_map(|(_, usage)| usage.iter())
-            .copied()
-            .map(u64::from)
-            .sum();
+        let kinds = [
+            (grid.rights(), usage.rights()),
+            (grid.downs(), usage.downs()),
+        ];
+        let used = kinds.iter().flat_map(|(_, usage)| usage.iter());
+        let used: u64 = used.copied().map(u64::from).sum();
         let sum = |constant: u64| -> u64 {
             let each = (0..).zip(&kinds).map(|(kind, (weights, usage))| {
                 let cells = usage
@@ -240,7 +240,7 @@ impl CompetingNets {
             }
         }
         let least = (low >> FRACTION) as u32 + 1;
-        for (cell, (count, &used)) in vias.iter_mut().zip(&usage.via).enumerate() {
+        for (cell, (count, &used)) in vias.iter_mut().zip(usage.vias()).enumerate() {
             if open(grid.vias(), cell) {
                 *count = used.max(least);
             }
@@ -263,19 +263,12 @@ impl Drawn {
         }
     }
 
-    /// A number less than `count`, all equally likely to within 2⁻³².
+    /// A number less than `count`.
     fn below(&mut self, count: u32) -> u32 {
         let drawn = random(self.seed, self.next);
         self.next += 1;
-        ((u128::from(drawn) * u128::from(count)) >> 64) as u32
+        below(drawn, count.into()) as u32
     }
-}
-
-/// How many nets use each edge, by cell.
-struct Usage {
-    right: Vec<u32>,
-    down: Vec<u32>,
-    via: Vec<u32>,
 }
 
 /// A straight stretch, from a cell over a number of edges along x (0), y (1) or layers (2).
@@ -306,21 +299,16 @@ type Way = [Stretch; 7];
 /// The hidden solution.
 struct Hidden<'a> {
     grid: &'a RoutingGrid,
-    usage: Usage,
+    usage: EdgeCounts,
     /// The edges of the current net, as an axis and the index of a cell.
     edges: Vec<(usize, usize)>,
 }
 
 impl<'a> Hidden<'a> {
     fn new(grid: &'a RoutingGrid) -> Result<Self> {
-        let cells = grid.cell_count() as usize;
         Ok(Self {
             grid,
-            usage: Usage {
-                right: zeroed_vec(cells, USAGE)?,
-                down: zeroed_vec(cells, USAGE)?,
-                via: zeroed_vec(cells, USAGE)?,
-            },
+            usage: EdgeCounts::zero(grid)?,
             edges: Vec::new(),
         })
     }
@@ -349,9 +337,9 @@ impl<'a> Hidden<'a> {
         }
         self.edges.sort_unstable();
         self.edges.dedup();
+        let usage = self.usage.counts_mut();
         for &(axis, edge) in &self.edges {
-            let Usage { right, down, via } = &mut self.usage;
-            [right, down, via][axis][edge] += 1;
+            usage[axis][edge] += 1;
         }
         Ok(())
     }
@@ -393,8 +381,7 @@ impl<'a> Hidden<'a> {
 
     /// The sum of what edges cost: more the more nets use them.
     fn cost(&self, way: &Way) -> u64 {
-        let Usage { right, down, via } = &self.usage;
-        let usage = [right, down, via];
+        let usage = [self.usage.rights(), self.usage.downs(), self.usage.vias()];
         let each = way.iter().flat_map(|stretch| {
             let usage = usage[stretch.axis];
             self.edges_of(*stretch)

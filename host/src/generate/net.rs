@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 use super::noise::check_density;
-use super::random::random;
+use super::random::{below, random};
 use crate::error::{Error, OptionProblem, Result};
 use crate::memory::reserve;
 use crate::options::setters;
@@ -229,11 +229,6 @@ impl RandomNets {
             Cell::at((cell % width) as u32, (cell / width) as u32)
         }))
     }
-}
-
-/// Maps 64 random bits to a number below `count`, which is at most 2³².
-fn below(random: u64, count: u64) -> u64 {
-    ((u128::from(random) * u128::from(count)) >> 64) as u64
 }
 
 #[cfg(test)]

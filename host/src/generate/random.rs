@@ -9,3 +9,9 @@ pub(crate) fn random(seed: u64, index: u64) -> u64 {
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
 }
+
+/// Maps 64 random bits to a number below `count`, which is at most 2³²: all are equally likely to
+/// within 2⁻³².
+pub(super) fn below(random: u64, count: u64) -> u64 {
+    ((u128::from(random) * u128::from(count)) >> 64) as u64
+}
