@@ -12,9 +12,12 @@
 //! |---|---|
 //! | `TRAZAR_BENCH_SIDES=512,4096` | the sizes; from 65536 on, a tiling with known labels in place of the images |
 //! | `TRAZAR_BENCH_IMAGES=blobs,noise:0.5` | the images |
-//! | `TRAZAR_BENCH_ONLY=tiles` | what is timed: `tiles`, `bytes`, `direct`, `host`, `scan`, `load`, `batch`; `gpus` for all GPUs against one, on that tiling |
+//! | `TRAZAR_BENCH_ONLY=tiles` | `tiles`, `bytes`, `direct`, `host`, `scan`, `load`, `batch`, `gpus` |
 //! | `TRAZAR_BENCH_BATCHES=256:1024` | for `batch`: numbers of images and their sides |
 //! | `TRAZAR_BENCH_PTX=A,B` | PTX files with variants of the kernels, which are timed, too |
+//!
+//! `TRAZAR_BENCH_ONLY` lists what is timed; by default all but `gpus`, which compares all GPUs with
+//! one on that tiling.
 //!
 //! Without a GPU the bench says so and ends.
 

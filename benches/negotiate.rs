@@ -1,12 +1,16 @@
 //! `cargo bench -p trazar-benches --bench negotiate`: nets that compete for edges, on all cores.
 //!
-//! A row for each batch of [`CompetingNets`]: the time, the rounds, the overflow after the first and
-//! the last, and the share of the wires' capacities that the trees use in the end. Trees without
-//! overflow exist for each batch. `TRAZAR_BENCH_THREADS=1,16`
-//! chooses the numbers of threads; by default all. `TRAZAR_BENCH_LARGEST=256` leaves out larger
-//! grids and `TRAZAR_BENCH_SMALLEST=1024` smaller ones, `TRAZAR_BENCH_DEMAND=80` sets the share of the capacities that the trees need, in percent
-//! (90 by default), and `TRAZAR_BENCH_ROUNDS=20` the most rounds (100 by default);
-//! `TRAZAR_BENCH_SHOW=1` prints each round.
+//! A row for each batch of [`CompetingNets`]: the time, the rounds, the overflow after the first
+//! and the last, and the share of the wires' capacities that the trees use in the end. Trees
+//! without overflow exist for each batch.
+//!
+//! | variable | is |
+//! |---|---|
+//! | `TRAZAR_BENCH_THREADS=1,16` | the numbers of threads; all by default |
+//! | `TRAZAR_BENCH_SMALLEST=1024`, `TRAZAR_BENCH_LARGEST=256` | leave out other grids |
+//! | `TRAZAR_BENCH_DEMAND=80` | the percentage of the capacities that trees need; 90 by default |
+//! | `TRAZAR_BENCH_ROUNDS=20` | the most rounds; 100 by default |
+//! | `TRAZAR_BENCH_SHOW=1` | prints the rounds of a batch once it has ended |
 
 use std::time::Instant;
 
@@ -65,8 +69,8 @@ fn main() -> Result<()> {
                 }
             }
             println!(
-                "| {side} × {side} × 4 | {nets} | {pins} | {demand} | {threads} | {seconds:.2} | {} \
-                 | {} | {} | {} | {} | {} | {:.2} |",
+                "| {side} × {side} × 4 | {nets} | {pins} | {demand} | {threads} | {seconds:.2} \
+                 | {} | {} | {} | {} | {} | {} | {:.2} |",
                 found.rounds.len(),
                 found.rounds.first().map_or(0, |round| round.overflow),
                 found.overflow(),

@@ -2,7 +2,7 @@
 """Runs the twenty kernels and their twins under each tool of compute-sanitizer, on a GPU.
 
     benches/evidence/build FOLDER
-    benches/evidence/sanitizer.py --binary FOLDER/evidence --out docs/evidence/compute-sanitizer.json
+    benches/evidence/sanitizer.py --binary FOLDER/evidence --out compute-sanitizer.json
 
 Needs Python alone, the driver and compute-sanitizer, from PATH or --sanitizer.
 """

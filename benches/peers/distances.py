@@ -3,9 +3,9 @@
 Each program gets what it takes without a conversion: scikit-image and our f64 an array of float64,
 xarray-spatial and our f32 one of float32.
 
-On a GPU, with friction and costs in its memory, ours is compared with xarray-spatial's algorithm for
-CuPy, written in CuPy: passes over the whole raster, each of which relaxes every cell once, until
-one changes nothing.
+On a GPU, with friction and costs in its memory, ours is compared with xarray-spatial's algorithm
+for CuPy, written in CuPy: passes over the whole raster, each of which relaxes every cell once,
+until one changes nothing.
 """
 
 from __future__ import annotations

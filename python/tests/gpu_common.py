@@ -206,7 +206,7 @@ def check_run_lengths(to_gpu) -> None:
 
 
 def check_costs(to_gpu, to_host, types: list[str]) -> None:
-    """Costs, allocation and directions of friction on the GPU: the processor's, which stay there."""
+    """Costs, allocation and directions of friction on the GPU stay there: the processor's."""
     rng = np.random.default_rng(5)
     for height, width in ((1, 1), (3, 40), (70, 65), (300, 301)):
         for dtype in types:

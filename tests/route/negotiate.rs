@@ -169,7 +169,10 @@ fn the_checker_finds_what_is_planted() {
     // A segment that is missing leaves a pin apart.
     let (net, missing) = changed(&text, |_, _| true, |_| String::new());
     let violations = problem.violations(&missing);
-    let apart = |violation: &Violation| matches!(violation, Violation::PinApart { net: other, .. } if *other == net);
+    let apart = |violation: &Violation| match violation {
+        Violation::PinApart { net: other, .. } => *other == net,
+        _ => false,
+    };
     assert!(violations.iter().any(apart), "{violations:?}");
 
     // A pin that no wire reaches: all segments of its net are gone.
@@ -230,7 +233,14 @@ fn the_checker_finds_what_is_planted() {
     };
     let (net, wrong) = changed(&text, |_, _| true, across);
     let violations = problem.violations(&wrong);
-    let blocked = |violation: &Violation| matches!(violation, Violation::Blocked { net: other, from: [0, ..], .. } if *other == net);
+    let blocked = |violation: &Violation| match violation {
+        Violation::Blocked {
+            net: other,
+            from: [0, ..],
+            ..
+        } => *other == net,
+        _ => false,
+    };
     assert!(violations.iter().any(blocked), "{violations:?}");
 
     // Wires that hang in the air, a segment that is not straight, one off the grid, a net without

@@ -50,8 +50,8 @@ A net of two pins on 3 × 3 cells:
 /// Join the pins of nets on a grid of weighted edges
 ///
 /// The tree starts as the first pin. Then, again and again, a shortest path joins the pin that is
-/// nearest to the tree; the cells of the tree cost nothing. Nets do not influence each other, unless
-/// the grid has capacities.
+/// nearest to the tree; the cells of the tree cost nothing. Nets do not influence each other,
+/// unless the grid has capacities.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = ROUTE_EXAMPLES,

@@ -258,11 +258,13 @@ impl Engine {
     /// The bytes of the GPU's memory that this engine and its clones keep between jobs; 0 on the
     /// processor. It is freed automatically when a job would otherwise run out of memory.
     ///
-    /// | jobs | keep | for |
-    /// |---|---|---|
-    /// | labels, also of batches and of values | what the largest image so far took besides image and labels: 1.2 bytes per pixel, and 4 bytes per run that was copied to the host | all later images |
-    /// | contours, also of batches and of values, by [`TraceAlgorithm::Fragments`](crate::TraceAlgorithm::Fragments) | the memory in which the last image was traced | images of that size |
-    /// | cost distances | the memory of the last search | rasters of that size |
+    /// - Labels, also of batches and of values, keep for all later images what the largest image so
+    ///   far took besides image and labels: 1.2 bytes per pixel, and 4 bytes per run that was
+    ///   copied to the host.
+    /// - Contours, also of batches and of values, by
+    ///   [`TraceAlgorithm::Fragments`](crate::TraceAlgorithm::Fragments) keep the memory in which
+    ///   the last image was traced, for images of that size.
+    /// - Cost distances keep the memory of the last search, for rasters of that size.
     ///
     /// Several threads may use an engine: jobs that run at the same time have memory of their own,
     /// of which the largest is kept. Routes keep nothing.

@@ -113,8 +113,8 @@ pub(crate) fn route_at_once(
         .iter()
         .zip(&windows)
         .filter(|(net, _)| net.pins.len() > 1);
-    let all = searched.map(|(_, window)| cells(window));
-    let all = all.fold(0, u64::saturating_add);
+    let searched = searched.map(|(_, window)| cells(window));
+    let all = searched.fold(0, u64::saturating_add);
     if nets.len() < 2 || !threads::are_worth_waking(all) {
         return route_each(grid, nets, |grid, pins| connect(grid, pins, progress));
     }

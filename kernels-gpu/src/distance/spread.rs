@@ -1,9 +1,10 @@
 //! Spreading values along tight steps: each cell gets the least value of a cell from which a chain
 //! of tight steps leads to it, with something added per step.
 //!
-//! Values only ever fall, so they end at the least in whatever order tiles are relaxed, as costs do.
-//! Tiles come from the same queue as those of the costs, in the order of the costs of the cells that
-//! are given values: tight steps lead from lesser costs to greater ones, or between equal ones.
+//! Values only ever fall, so they end at the least in whatever order tiles are relaxed, as costs
+//! do. Tiles come from the same queue as those of the costs, in the order of the costs of the cells
+//! that are given values: tight steps lead from lesser costs to greater ones, or between equal
+//! ones.
 
 use cuda_std::grid::GridBarrier;
 use cuda_std::prelude::*;
@@ -56,9 +57,9 @@ macro_rules! spread_kernels {
         /// # Safety
         ///
         /// The margin of `spread.raster` is as wide as a step is long; `spread.steps` has no bit
-        /// for steps from or into it. No chain of steps has so many that the sum of what is added
-        /// exceeds 2³² - 2. The counters of `spread.queue` are 0, and its words `u32::MAX`. Nothing
-        /// else uses what is written meanwhile.
+        /// for steps from or into it. What the longest chain of steps adds is at most 2³² - 2. The
+        /// counters of `spread.queue` are 0, and its words `u32::MAX`. Nothing else uses what is
+        /// written meanwhile.
         #[kernel(block = BLOCK, cooperative, $($option)*, len(spread = grid.x))]
         pub unsafe fn $name(spread: Spread<'_, $cost>) {
             let tile = Values {

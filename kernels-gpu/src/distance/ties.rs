@@ -9,15 +9,16 @@
 //!   plateaus. Their layers spread from the others, 1 per step, and the first bit of a step from
 //!   the layer before is the direction.
 //!
-//! Both spread by the kernels of [`spread`](super::spread).
+//! Both spread by the kernels of [`spread`](super::spread). Of cells on plateaus,
+//! `finish_directions` also reads the steps and the layers around them.
 //!
 //! | kernel | launch | moves |
 //! |---|---|---|
 //! | `start_ids_PRECISION` | one thread per start | the starts, and as many costs and ids |
-//! | `find_ties_PRECISION` | one thread per cell | friction and costs once in, 3 bytes per cell out |
+//! | `find_ties_PRECISION` | one thread per cell | friction and costs in, 3 bytes per cell out |
 //! | [`finish_ids`](fn@finish_ids) | one thread per cell | 4 bytes per cell in and out |
 //! | [`start_layers`](fn@start_layers) | one thread per cell | 1 byte per cell in, 4 out |
-//! | [`finish_directions`](fn@finish_directions) | one thread per cell | 1 byte per cell in, and what is around cells on plateaus |
+//! | [`finish_directions`](fn@finish_directions) | one thread per cell | 1 byte per cell in |
 
 use cuda_std::prelude::*;
 
@@ -44,7 +45,7 @@ impl CostRaster {
         Some((cell, place))
     }
 
-    /// The place so many columns and rows from another one.
+    /// The place that is a number of columns and rows from another one.
     #[inline(always)]
     fn beside(self, place: u32, (columns, rows): (i32, i32)) -> u32 {
         let jump = rows

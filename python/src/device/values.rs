@@ -1,5 +1,5 @@
-//! The jobs on images of values, labels and masks in a GPU's memory. Labels stay there, and measures
-//! if asked; contours, rings and run lengths come to the host.
+//! The jobs on images of values, labels and masks in a GPU's memory. Labels stay there, and so do
+//! measures on request; contours, rings and run lengths come to the host.
 
 use pyo3::IntoPyObject;
 use pyo3::prelude::*;

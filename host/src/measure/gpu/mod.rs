@@ -1,6 +1,7 @@
-//! Measures of labels in a GPU's memory. Those that follow from areas, boxes and sums of coordinates
-//! become columns there, by [`table`]. For all others, kernels sum up the runs of each label, and
-//! what follows from the sums is computed by the processor, by the code for its own sums.
+//! Measures of labels in a GPU's memory. Those that follow from areas, boxes and sums of
+//! coordinates become columns there, by [`table`]. For all others, kernels sum up the runs of each
+//! label, and what follows from the sums is computed by the processor, by the code for its own
+//! sums.
 
 mod result;
 mod table;

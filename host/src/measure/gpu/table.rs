@@ -99,8 +99,8 @@ pub(super) fn measure<G: Gpu, L: Label>(
         spacing: options.spacing,
         labels: rows.into(),
     };
-    // SAFETY: `before` and `rows` are the numbers of this table's labels, and each wanted column has
-    // an element for each.
+    // SAFETY: `before` and `rows` are the numbers of this table's labels, and each wanted column
+    // has an element for each.
     unsafe {
         write_columns::launch_threads(
             on,

@@ -151,8 +151,8 @@ impl<'a> Edges<'a> {
         self.costs[edge].store(self.current_cost(edge, usage), Relaxed);
     }
 
-    /// What an edge with so many users costs the next net. A sum that is too large becomes the
-    /// largest cost, so that the edge is still used where there is no other.
+    /// What an edge costs the next net while `usage` nets use it. A sum that is too large becomes
+    /// the largest cost, so that the edge is still used where there is no other.
     fn current_cost(&self, edge: usize, usage: u32) -> u32 {
         let (weight, capacity) = (self.weight(edge), self.capacity(edge));
         if weight == BLOCKED || capacity == 0 {

@@ -2,10 +2,10 @@
 //!
 //! Each edge has a capacity, the number of nets that may use it. Nets are routed as if edges could
 //! be shared, but an edge that more nets want than it has room for costs more: at once, by each net
-//! too many, and from round to round, as long as it stays overfull. Of nets that use an overfull
-//! edge, the paths that use one are routed again, until there is none. This is the negotiation of
-//! PathFinder (Larry McMurchie and Carl Ebeling, "PathFinder: A Negotiation-Based Performance-Driven
-//! Router for FPGAs", FPGA 1995).
+//! too many, and from round to round, as long as it stays overfull. Paths that use an overfull edge
+//! are routed again, until there is none. This is the negotiation of PathFinder (Larry McMurchie
+//! and Carl Ebeling, "PathFinder: A Negotiation-Based Performance-Driven Router for FPGAs", FPGA
+//! 1995).
 //!
 //! | what | file |
 //! |---|---|
@@ -16,8 +16,9 @@
 //! | round by round | `rounds.rs` |
 //!
 //! A round routes its nets in batches, each on all threads. The nets of a batch do not see each
-//! other: they are removed, then all routed by the same costs, then entered in their order. The size
-//! of a batch depends on the number of nets, not of threads, and so the result does not either.
+//! other: they are removed, then all routed by the same costs, then entered in their order. The
+//! size of a batch follows from the number of nets and not from that of threads, so neither does
+//! the result.
 
 mod counts;
 mod edges;

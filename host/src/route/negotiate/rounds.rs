@@ -22,8 +22,8 @@ use crate::threads;
 /// that crowd out more nets than they make room for, and overflow grows again.
 const PRESSURE: u32 = 8;
 const MAX_PRESSURE: u32 = 128;
-/// A net whose tree is overfull after so many rounds gets a larger window, and a new tree. History
-/// needs that long to show which edges are worth a detour.
+/// The number of rounds with an overfull tree after which a net gets a larger window and a new
+/// tree. History needs that long to show which edges are worth a detour.
 const PATIENCE: u32 = 25;
 /// The most nets that are routed at the same time, and the share of a round's nets. Few, as they do
 /// not see each other; not the number of threads, on which the result must not depend.

@@ -1,4 +1,4 @@
-//! The tree of one net in its window: the pin that is nearest to the tree as the crow flies joins
+//! The tree of one net in its window: the pin with the least estimated distance from the tree joins
 //! it by a cheapest path, again and again. Paths are found by A* (Hart, Nilsson and Raphael, 1968),
 //! which starts from all of the tree.
 

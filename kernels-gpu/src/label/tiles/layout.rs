@@ -191,8 +191,8 @@ impl TileLayout {
         self.tiles() as usize * 4
     }
 
-    /// Threads of [`tiles_merge`](fn@super::merge::tiles_merge) per image: one for every 8 pixels of
-    /// border below a tile, and one for every 8 rows of border between tiles side by side.
+    /// Threads of [`tiles_merge`](fn@super::merge::tiles_merge) per image: one for every 8 pixels
+    /// of border below a tile, and one for every 8 rows of border between tiles side by side.
     #[must_use]
     pub const fn merge_threads(self) -> u64 {
         let below = (self.tiles_y as u64).saturating_sub(1) * self.row_words as u64 * PARTS as u64;

@@ -9,8 +9,8 @@ use crate::formats::text::Text;
 use crate::route::{Cell, Net, RoutingCase, RoutingGrid};
 
 /// Writes a grid with its nets, and with capacities if there are any, as text, which
-/// [`read_case`](super::read_case) reads back, all but the nets' names. If there is no net, the file
-/// has one without pins.
+/// [`read_case`](super::read_case) reads back, all but the nets' names. If there is no net, the
+/// file has one without pins.
 ///
 /// # Errors
 /// [`Error::Unwritable`] for pins without cells, which the format cannot express;
