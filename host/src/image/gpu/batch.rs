@@ -104,6 +104,17 @@ impl<G: Gpu> DeviceImageBatch<G> {
         self.height
     }
 
+    /// Rows from the top of an image to that of the next one.
+    pub(crate) fn pitch(&self) -> u32 {
+        // There are no more rows than 32 bits count.
+        self.height + 1
+    }
+
+    /// Words from the start of an image to that of the next one.
+    pub(crate) fn pitch_words(&self) -> usize {
+        self.pitch() as usize * row_words(self.width()) as usize
+    }
+
     /// The stacked images as one image.
     pub(crate) fn stack(&self) -> &DeviceImage<G> {
         &self.stack
@@ -116,7 +127,7 @@ impl<G: Gpu> DeviceImageBatch<G> {
     pub fn to_host(&self) -> Result<Vec<BinaryImage>> {
         let words = self.stack.words().to_vec()?;
         let row = row_words(self.width()) as usize;
-        let images = words.chunks_exact((self.height as usize + 1) * row);
+        let images = words.chunks_exact(self.pitch_words());
         images
             .map(|words| {
                 let words = words[..words.len() - row].to_vec();

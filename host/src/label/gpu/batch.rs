@@ -234,7 +234,7 @@ impl<G: Gpu> DeviceLabeler<G> {
         let mut starts = Vec::new();
         let words = gpu.using(images.stack().words())?;
         for range in portions(count, portion) {
-            let bits = words.view_of(scaled(&range, pitch_words(images)));
+            let bits = words.view_of(scaled(&range, images.pitch_words()));
             let of_portion = labels.view_mut_of(scaled(&range, pixels));
             let Some(layout) = TileLayout::stack(width, height, range.len() as u32) else {
                 continue;
@@ -340,9 +340,9 @@ impl<G: Gpu> DeviceLabeler<G> {
         let words = gpu.using(images.stack().words())?;
         for range in portions(images.len() as u32, portion) {
             let stack = BitImage {
-                words: words.view_of(scaled(&range, pitch_words(images))),
+                words: words.view_of(scaled(&range, images.pitch_words())),
                 width,
-                height: range.len() as u32 * (height + 1),
+                height: range.len() as u32 * images.pitch(),
                 row_words: row_words(width),
             };
             let pixels = scaled(&range, width as usize * height as usize);
@@ -372,9 +372,4 @@ impl<G: Gpu> DeviceLabeler<G> {
         let summaries = summaries.map(|(&count, components)| LabelSummary { count, components });
         collect(summaries, RESULTS)
     }
-}
-
-/// Words from the start of an image to that of the next.
-fn pitch_words<G: Gpu>(images: &DeviceImageBatch<G>) -> usize {
-    row_words(images.width()) as usize * (images.height() as usize + 1)
 }

@@ -106,7 +106,7 @@ impl<G: Gpu> DeviceLabeler<G> {
     ) -> Result<()> {
         let stacked = Stacked {
             images: images.len() as u32,
-            pitch: on_device.height() + 1,
+            pitch: on_device.pitch(),
         };
         let Some(runs) = self.labels_of_runs(labels, on_device.stack(), stacked)? else {
             let mut start = 0;

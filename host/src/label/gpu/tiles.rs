@@ -292,7 +292,7 @@ impl<G: Gpu> Tiles<G> {
 }
 
 /// The runs, as the tiles' kernels read them.
-fn runs_of<G: Gpu>(runs: &TileRunsBuffers<OnGpu<G>>) -> TileRuns<'_> {
+pub(super) fn runs_of<G: Gpu>(runs: &TileRunsBuffers<OnGpu<G>>) -> TileRuns<'_> {
     TileRuns {
         firsts: runs.firsts.view(),
         offsets: runs.offsets.view(),

@@ -4,13 +4,14 @@ use cuda_std::ViewMut;
 use trazar_kernels::image::equality::EqualityPlanes;
 use trazar_kernels::label::tiles::flatten::tiles_flatten;
 use trazar_kernels::label::tiles::layout::TileLayout;
-use trazar_kernels::label::tiles::runs::{TileComponents, TileRuns};
+use trazar_kernels::label::tiles::runs::TileComponents;
 use trazar_kernels::label::values::label::value_tiles_label;
 use trazar_kernels::label::values::layout::{RUN_BYTES, layout, merge_threads, offsets_len};
 use trazar_kernels::label::values::merge::value_tiles_merge;
 use trazar_kernels::label::values::write::value_tiles_write;
 
 use super::scratch::{RunLengths, Scratch};
+use super::tiles::runs_of;
 use super::{DeviceLabeler, DeviceLabels};
 use crate::error::{Error, Result};
 use crate::gpu::{Gpu, GpuBuffer};
@@ -135,11 +136,7 @@ unsafe fn label_planes<G: Gpu>(
             layout,
             connectivity,
         )?;
-        let runs = TileRuns {
-            firsts: run_buffers.firsts.view(),
-            offsets: run_buffers.offsets.view(),
-            sides: run_buffers.sides.view(),
-        };
+        let runs = runs_of(run_buffers);
         let threads = merge_threads(layout);
         value_tiles_merge::launch_threads(on, threads, planes, runs, labels, layout, connectivity)?;
         let components = TileComponents {

@@ -39,8 +39,8 @@
 //! | 16.5 | point that [`Approximation::None`] has | by Teh and Chin, after all else |
 //!
 //! The tracer keeps the memory in which it finds fragments, for the next image of that size, and
-//! that in which it makes labels. Where
-//! an image needs more, the memory grows and the image is traced again.
+//! that in which it makes labels. If fragments need more, their memory grows and the image is traced
+//! again.
 
 pub(super) mod band;
 mod components;
@@ -335,7 +335,7 @@ impl<G: Gpu> DeviceTracer<G> {
     ) -> Result<DeviceContourBatch<G>> {
         let stack = Images {
             count: images.len() as u32,
-            pitch: images.height() + 1,
+            pitch: images.pitch(),
         };
         let (contours, image_offsets) =
             self.trace_images(images.stack(), stack, &(*options).into(), &mut |_| Ok(()))?;
