@@ -37,7 +37,8 @@
 //!
 //! | what | file |
 //! |---|---|
-//! | grid, pins and nets, both together, the tree | `grid.rs`, `net.rs`, `case.rs`, `tree.rs` |
+//! | grid, its cells and edges by index | `grid.rs`, `extents.rs` |
+//! | pins and nets, grid and nets together, the tree | `net.rs`, `case.rs`, `tree.rs` |
 //! | nets that are independent, one after the other or at the same time | `net_by_net.rs` |
 //! | nets that compete for edges | `negotiate/` |
 //! | a cost for turns | `turns.rs` |
