@@ -306,6 +306,8 @@ macro_rules! suite {
                 awkward_sizes
                 every_border_has_two_fragments
                 one_tracer_traces_many_images
+                random_images_after_others
+                numbers_of_borders_around_a_blocks_memory
                 two_threads_share_a_tracer
                 wide_keys
                 keys_are_wide_from_the_first_image_that_needs_it

@@ -486,6 +486,67 @@ pub(crate) fn one_tracer_traces_many_images<D: Device>(device: &D) {
     say("one tracer traces many images", "2 runs of 12 images");
 }
 
+/// An image that follows one of its size: one block arranges the borders if they are about as many
+/// as expected, and the result is written before its size is known. After an image without borders
+/// there is too little room for most results, after the image itself there is enough.
+pub(crate) fn random_images_after_others<D: Device>(device: &D) {
+    let image = prop_oneof![2 => noise_at_rims(), 1 => rings_and_dots()];
+    check::<D, _>(
+        "images after others of their size",
+        12,
+        &(image, device.any(), 0..16u64),
+        |(image, gpu, index)| {
+            let tracer = DeviceTracer::on(gpu);
+            let empty = BinaryImage::new(image.width(), image.height()).unwrap();
+            for image in [&empty, &image, &image] {
+                compare(&tracer, image, &options(index))?;
+            }
+            Ok(())
+        },
+    );
+}
+
+/// Nests of rings with dots between them: levels of nesting, and many borders with one parent.
+fn rings_and_dots() -> impl Strategy<Value = BinaryImage> {
+    (1..=2u32, 2..=14u32, 1..=3u32).prop_map(|(nests, rings, gap)| {
+        let side = 2 * rings * (gap + 1);
+        BinaryImage::from_fn(nests * side, side, |x, y| {
+            let x = x % side;
+            let ring = x.min(y).min(side - 1 - x).min(side - 1 - y);
+            ring % (gap + 1) == 0 || gap == 3 && ring % 4 == 2 && (x + y) % 2 == 0
+        })
+        .unwrap()
+    })
+}
+
+/// As many borders as one block has memory for, more, and fewer; also as many as one block takes
+/// with the least memory.
+pub(crate) fn numbers_of_borders_around_a_blocks_memory<D: Device>(device: &D) {
+    let dots = |count: u32| {
+        BinaryImage::from_fn(2 * 96, 2 * 64, |x, y| {
+            x % 2 == 0 && y % 2 == 0 && y / 2 * 96 + x / 2 < count
+        })
+        .unwrap()
+    };
+    // One block holds at most 3,500 borders in 48 KiB.
+    let gpu = device.gpu(setup(seed()).shared_per_block(48 << 10).resident_blocks(2));
+    let tracer = DeviceTracer::on(gpu);
+    let counts = [
+        0, 1023, 1024, 1025, 3400, 0, 1025, 2700, 3600, 3400, 5000, 1, 0, 1,
+    ];
+    for (index, count) in counts.into_iter().enumerate() {
+        // Trees, external borders, lists and two levels in turn.
+        let index = [12, 0, 4, 8, 15][index % 5];
+        assert_same("dots", &tracer, &dots(count), index);
+    }
+    // After one border with many points there is room for the points of many borders, but not for
+    // these.
+    let comb = BinaryImage::from_fn(2 * 96, 2 * 64, |x, y| x % 2 == 0 || y == 0).unwrap();
+    for image in [&comb, &dots(300), &comb] {
+        assert_same("a comb and dots", &tracer, image, 12);
+    }
+}
+
 /// Two threads trace with clones of one tracer. Its memory is one thread's at a time; the other
 /// gets memory of its own.
 pub(crate) fn two_threads_share_a_tracer<D: Device>(device: &D) {

@@ -18,7 +18,7 @@
 //! - Elsewhere on the host there is no access: `on_access` of the host's backend panics before the
 //!   address is used.
 //!
-//! Indices are `u32`, `i32` or `usize`. Prefer `u32`: the address is then one widening
+//! Indices are `u16`, `u32`, `i32` or `usize`. Prefer `u32`: the address is then one widening
 //! multiply-add, and index arithmetic stays in 32-bit registers.
 
 use core::marker::PhantomData;
@@ -30,6 +30,14 @@ use crate::{Pod, backend};
 pub trait Index: Copy {
     /// The index as a number of elements from the view's start.
     fn to_usize(self) -> usize;
+}
+
+/// For indices that are kept in shared memory, two to a word.
+impl Index for u16 {
+    #[inline(always)]
+    fn to_usize(self) -> usize {
+        self as usize
+    }
 }
 
 impl Index for u32 {

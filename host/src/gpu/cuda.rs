@@ -6,7 +6,6 @@ use super::{FillValue, Gpu, GpuBuffer, KernelSpec, sealed};
 use crate::backend::Backend;
 use crate::cuda::{CudaError, DeviceBuffer, Queue};
 use crate::error::Result;
-use crate::memory::advise_large_pages;
 
 impl sealed::Sealed for Queue {}
 impl<T: Pod> sealed::Sealed for DeviceBuffer<T> {}
@@ -85,6 +84,10 @@ impl<T: Pod> GpuBuffer<T> for DeviceBuffer<T> {
         self.len()
     }
 
+    fn truncate(&mut self, len: usize) {
+        self.truncate(len);
+    }
+
     fn view(&self) -> View<'_, T> {
         self.view()
     }
@@ -102,13 +105,7 @@ impl<T: Pod> GpuBuffer<T> for DeviceBuffer<T> {
     }
 
     fn to_vec(&self) -> Result<Vec<T>> {
-        let mut values = Vec::with_capacity(self.len());
-        // The first write to each page of a new array would cost more than the copy.
-        advise_large_pages(values.spare_capacity_mut());
-        self.read_uninit(&mut values.spare_capacity_mut()[..self.len()])?;
-        // SAFETY: `read_uninit` has written as many elements.
-        unsafe { values.set_len(self.len()) };
-        Ok(values)
+        Ok(self.to_vec()?)
     }
 
     fn write(&mut self, values: &[T]) -> Result<()> {

@@ -57,6 +57,10 @@ impl<T: Pod> GpuBuffer<T> for Buffer<T> {
         self.len()
     }
 
+    fn truncate(&mut self, len: usize) {
+        self.truncate(len);
+    }
+
     fn view(&self) -> View<'_, T> {
         self.view()
     }

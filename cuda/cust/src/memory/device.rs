@@ -205,6 +205,22 @@ impl<T: Pod> DeviceBuffer<T> {
         self.len == 0
     }
 
+    /// Forgets the elements from `len` on, if there are more. Their memory is freed with the others';
+    /// that of a buffer without elements at once.
+    pub fn truncate(&mut self, len: usize) {
+        if len == 0 && self.len > 0 {
+            let empty = Self {
+                address: 0,
+                len: 0,
+                stream: self.stream.clone(),
+                release: Release::Free,
+                elements: PhantomData,
+            };
+            drop(mem::replace(self, empty));
+        }
+        self.len = self.len.min(len);
+    }
+
     /// Its size in bytes.
     pub fn size_in_bytes(&self) -> usize {
         self.len * size_of::<T>()

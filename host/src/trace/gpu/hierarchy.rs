@@ -2,6 +2,7 @@
 
 use cuda_std::{View, ViewMut};
 use trazar_kernels::trace::borders::{FoundBorders, Stack, count};
+use trazar_kernels::trace::hierarchy::few::{self, arrange_few_borders};
 use trazar_kernels::trace::hierarchy::rows::{RowsBuffers, write_rows};
 use trazar_kernels::trace::hierarchy::{ArrangementBuffers, ArrangementSizes, arrange_borders};
 use trazar_kernels::trace::options::Levels;
@@ -29,6 +30,36 @@ pub(super) fn cooperative_blocks<G: Gpu>(gpu: &G, resident: u32, raster: Raster)
         .max(raster.words() / MOST_WORDS_PER_BLOCK);
     // planted: cooperative-blocks
     resident.min(wanted)
+}
+
+/// The size of a result.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ResultSize {
+    pub(super) contours: u32,
+    pub(super) points: u32,
+}
+
+impl ResultSize {
+    /// From the counts that [`Arranger::arrange`] makes.
+    pub(super) fn of(counts: &[u32]) -> Self {
+        Self {
+            contours: counts[count::KEPT as usize],
+            points: counts[count::POINTS as usize],
+        }
+    }
+
+    /// Whether room for `other` is enough.
+    pub(super) const fn fits(self, other: Self) -> bool {
+        self.contours <= other.contours && self.points <= other.points
+    }
+}
+
+/// Room for `expected` borders and a few more in a block's shared memory, or `None` if that is too
+/// small.
+pub(super) fn few_room<G: Gpu>(gpu: &G, expected: u32) -> Option<u32> {
+    let most = few::room_of(gpu.shared_per_block());
+    let room = expected.max(few::LEAST_ROOM).next_multiple_of(8);
+    (room <= most).then_some(room)
 }
 
 /// The levels of the result.
@@ -82,20 +113,44 @@ impl<G: Gpu> Arranger<G> {
         }
     }
 
-    /// Writes the rows of the result. `counts` are the values of `counters`, as set by
-    /// [`arrange`](Self::arrange).
+    /// [`arrange`](Self::arrange) for a single image with at most `room` borders, which is a
+    /// [`few_room`]. If there are more, nothing is done.
+    pub(super) fn arrange_few(
+        &mut self,
+        gpu: &G,
+        counters: &mut G::Buffer<u32>,
+        found: FoundBorders<'_>,
+        retrieval: Retrieval,
+        room: u32,
+    ) -> Result<()> {
+        // SAFETY: as in `arrange`; the room is one that the kernel takes.
+        unsafe {
+            arrange_few_borders::launch_with_shared(
+                &gpu.launcher(),
+                1,
+                few::few_bytes(room),
+                counters.view_mut(),
+                single_image(),
+                found,
+                self.buffers.views(),
+                levels(retrieval),
+                room,
+            )
+        }
+    }
+
+    /// Writes the rows of the result, which has room for `room`: nothing if more borders are kept.
     pub(super) fn finish(
         &mut self,
         gpu: &G,
         counters: &G::Buffer<u32>,
-        counts: &[u32],
+        room: ResultSize,
         stack: Stack<'_>,
         found: FoundBorders<'_>,
     ) -> Result<Arranged<G>> {
-        let kept = counts[count::KEPT as usize];
-        let threads = kept.max(1);
-        let mut rows = RowsBuffers::alloc(&OnGpu(gpu.clone()), &kept)?;
-        // SAFETY: places are below `kept`.
+        let threads = room.contours.max(1);
+        let mut rows = RowsBuffers::alloc(&OnGpu(gpu.clone()), &room.contours)?;
+        // SAFETY: `arrange` has made what the kernel reads.
         unsafe {
             write_rows::launch_threads(
                 &gpu.launcher(),
@@ -111,7 +166,7 @@ impl<G: Gpu> Arranger<G> {
             kinds: rows.kinds,
             hierarchy: rows.links,
             offsets: rows.offsets,
-            points: counts[count::POINTS as usize],
+            points: room.points,
         })
     }
 }
@@ -151,6 +206,7 @@ pub(super) fn arrange<G: Gpu>(
     let stack = single_image();
     arranger.arrange(gpu, &mut counters, stack, found.views(), retrieval)?;
     counters.read(&mut counts)?;
-    let arranged = arranger.finish(gpu, &counters, &counts, stack, found.views())?;
+    let size = ResultSize::of(&counts);
+    let arranged = arranger.finish(gpu, &counters, size, stack, found.views())?;
     Ok((arranger, arranged))
 }

@@ -38,8 +38,9 @@
 //! | 64 | piece that is not closed in its tile | in tiles |
 //! | 16.5 | point that [`Approximation::None`] has | by Teh and Chin, after all else |
 //!
-//! The tracer keeps the memory in which it finds fragments, for the next image of that size, and
-//! that in which it makes labels. If fragments need more, their memory grows and the image is traced
+//! By fragments, a result may keep room for a quarter more contours and points than it has, and 64
+//! more. The tracer keeps the memory in which it finds fragments, for the next image of that size,
+//! and that in which it makes labels. If fragments need more, their memory grows and the image is traced
 //! again.
 
 pub(super) mod band;
@@ -71,6 +72,7 @@ use crate::label::{Connectivity, DeviceLabeler, LabelOptions};
 pub use contours::{ContourBuffers, DeviceContourBatch, DeviceContours};
 use fragments::{Arena, Images, Joining};
 pub(crate) use groups::Groups;
+use hierarchy::ResultSize;
 pub use regions::DeviceRegions;
 use regions::RegionArena;
 pub(crate) use regions::Rings;
@@ -157,6 +159,15 @@ struct Arranged<G: Gpu> {
 }
 
 impl<G: Gpu> Arranged<G> {
+    /// Forgets the room for more than that.
+    fn truncate(&mut self, size: ResultSize) {
+        let contours = size.contours as usize;
+        self.kinds.truncate(contours);
+        self.hierarchy.truncate(4 * contours);
+        self.offsets.truncate(contours + 1);
+        self.points = size.points;
+    }
+
     /// For a kernel to write the borders' points.
     fn destination<'a>(
         &'a self,

@@ -17,7 +17,7 @@ use trazar_kernels::trace::values::{find_group_starts, group_borders};
 use super::contours::offsets_of;
 use super::fragments::{guess, needed};
 use super::groups::Groups;
-use super::hierarchy::{Arranger, cooperative_blocks};
+use super::hierarchy::{Arranger, ResultSize, cooperative_blocks};
 use super::regions::{RegionArena, check_same_size, place_points, traced_size};
 use super::{Arranged, DeviceContours, DeviceTracer, kernel_geometry, points_of, teh_chin};
 use crate::error::Result;
@@ -285,7 +285,8 @@ impl<G: Gpu, T: PixelValue> Traced<'_, G, T> {
         };
         arranger.arrange(gpu, &mut counters, stack, found, self.retrieval)?;
         counters.read(&mut counts)?;
-        let arranged = arranger.finish(gpu, &counters, &counts, stack, found)?;
+        let size = ResultSize::of(&counts);
+        let arranged = arranger.finish(gpu, &counters, size, stack, found)?;
         if values == 1 {
             // The kernel writes them for several only.
             offsets = gpu.upload(&[0, counts[count::KEPT as usize]])?;

@@ -12,7 +12,7 @@ use super::tile::{TILE_HEIGHT, TILE_WIDTH};
 use super::{Parts, VALUE_TILE_HEIGHT, tiles, value_tiles};
 use crate::primitives::grid::{each, for_each_loaded};
 use crate::primitives::quotient;
-use crate::trace::borders::{Destination, NO_BORDER, Stack};
+use crate::trace::borders::{Destination, NO_BORDER, Stack, count};
 use crate::trace::options::Geometry;
 use crate::trace::pixels::Raster;
 
@@ -48,13 +48,14 @@ macro_rules! writer {
 /// tile, so that as many tiles as possible wait for memory at once.
 ///
 /// Launch: one block per [`TILES_PER_BLOCK`] [tiles](super::tiles). Reads 4 bytes per point and
-/// some 40 per fragment and per closed border, and writes 8 bytes per point.
+/// some 40 per fragment and per closed border, and writes 8 bytes per point. If `destination` has
+/// not room for all borders that have a place and for their points, it writes nothing.
 ///
 /// # Safety
 ///
 /// `parts` and `chains` are the results of [`join_fragments`](fn@super::join::join_fragments) for
-/// an image of this size. `destination` has room for all points of the borders that have a place,
-/// and nothing else uses it meanwhile.
+/// an image of this size, and `destination` has the places and offsets of its borders. Nothing else
+/// uses it meanwhile.
 #[kernel(
     block = BLOCK,
     min_blocks = 32,
@@ -77,7 +78,7 @@ pub unsafe fn place_points(
     let warp = thread::thread_idx_x() / WARP_SIZE;
     let tile = thread::block_idx_x() * TILES_PER_BLOCK + warp;
     // planted: fragment-tiles-end
-    if tile < tiles(raster) {
+    if tile < tiles(raster) && has_room(parts, destination) {
         writer!(
             1,
             TILE_HEIGHT,
@@ -119,6 +120,9 @@ pub unsafe fn place_points_of_dense_tiles(
     destination: Destination<'_>,
 ) {
     let tile = thread::block_idx_x();
+    if !has_room(parts, destination) {
+        return;
+    }
     writer!(
         WARPS,
         TILE_HEIGHT,
@@ -171,6 +175,16 @@ pub unsafe fn place_value_points(
         )
         .write(tile);
     }
+}
+
+/// Whether there are points, and room for all. If there was not room for the offsets of all
+/// borders that are kept, none have been written.
+#[inline(always)]
+fn has_room(parts: Parts<'_>, destination: Destination<'_>) -> bool {
+    let points = parts.counters.ld(count::POINTS) as usize;
+    let kept = parts.counters.ld(count::KEPT) as usize;
+    // planted: points-room, points-offsets-room
+    points > 0 && 2 * points <= destination.points.len() && kept < destination.offsets.len()
 }
 
 /// Writes the points of a tile of `HEIGHT` rows with the tile's `TILE_WARPS` warps.

@@ -28,9 +28,13 @@
 //! The number of rounds in 5 and 7 is the logarithm of the depth of nesting. Without parents, the
 //! ranks are the places.
 //!
+//! Few borders are arranged by one block in its shared memory instead:
+//! [`arrange_few_borders`](fn@few::arrange_few_borders).
+//!
 //! [`write_rows`](fn@rows::write_rows) then writes the rows of the result.
 
 mod descendants;
+pub mod few;
 mod parents;
 pub mod rows;
 #[cfg(not(target_arch = "nvptx64"))]

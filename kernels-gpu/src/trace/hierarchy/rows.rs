@@ -24,13 +24,12 @@ pub struct Rows<'a> {
 
 /// Writes the row of each border that is kept to its place. Launch: one thread per such border, or
 /// one. Reads 33 bytes per border and writes 21; the keys and places of the borders with the next
-/// and the previous rank come from the cache.
+/// and the previous rank come from the cache. If there are not as many rows, it writes nothing.
 ///
 /// # Safety
 ///
 /// [`arrange_borders`](fn@super::arrange_borders) has made `counters` and `arrangement` of `found`.
-/// `rows` has one element per border that is kept, unless its fields say otherwise, and nothing
-/// else uses it meanwhile.
+/// Nothing else uses `rows` meanwhile.
 #[kernel(
     block = BLOCK,
     len(
@@ -51,6 +50,10 @@ pub unsafe fn write_rows(
     let i = thread::index_1d();
     let to = arrangement;
     let kept = counters.ldg(count::KEPT);
+    // planted: rows-room
+    if kept as usize > rows.kinds.len() {
+        return;
+    }
     if i == 0 {
         // planted: offsets-end
         rows.offsets.st(kept, counters.ldg(count::POINTS));

@@ -1,6 +1,6 @@
 //! The memory that fragments are found and joined in.
 
-use trazar_kernels::trace::borders::{FoundBorders, Stack};
+use trazar_kernels::trace::borders::{FoundBorders, Stack, count};
 use trazar_kernels::trace::fragments::follow::follow_few_tiles;
 use trazar_kernels::trace::fragments::join::{
     Chains, ChainsBuffers, join_fragments, join_wide_fragments,
@@ -13,7 +13,7 @@ use trazar_kernels::trace::pixels::Raster;
 use crate::error::{Error, Result};
 use crate::gpu::{Gpu, GpuBuffer, OnGpu, View, WorkingMemory};
 use crate::trace::Retrieval;
-use crate::trace::gpu::hierarchy::{Arranger, cooperative_blocks, nothing};
+use crate::trace::gpu::hierarchy::{Arranger, ResultSize, cooperative_blocks, few_room, nothing};
 use crate::trace::gpu::{Arranged, BorderBuffers};
 
 /// The most borders: rows of the hierarchy are of `i32`.
@@ -115,6 +115,44 @@ pub(in crate::trace::gpu) struct Arena<G: Gpu> {
     arranger: Arranger<G>,
     /// For several images, the number of result borders before each image, then the total.
     pub(super) image_offsets: G::Buffer<u32>,
+    /// What the last image had, if it was traced in this memory.
+    pub(super) last: Option<Found>,
+}
+
+/// What an image had, by the counters.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    /// All borders, also those that were not kept.
+    borders: u32,
+    pub(super) result: ResultSize,
+    /// Tiles with many nodes.
+    pub(super) dense: u32,
+}
+
+impl Found {
+    /// From the counters' values.
+    pub(super) fn of(counts: &[u32]) -> Self {
+        Self {
+            borders: counts[count::BORDERS as usize],
+            result: ResultSize::of(counts),
+            dense: counts[counter::DENSE as usize],
+        }
+    }
+
+    /// What is expected of the next image: a quarter more, and a few. `None` if the result is so
+    /// large that the memory would count and the time to wait for its size would not.
+    pub(super) fn expected(self) -> Option<Self> {
+        const MOST_POINTS: u32 = 1 << 20;
+        let more = |count: u32| count + count / 4 + 64;
+        (self.result.points.max(self.borders) <= MOST_POINTS).then(|| Self {
+            borders: more(self.borders),
+            result: ResultSize {
+                contours: more(self.result.contours),
+                points: more(self.result.points),
+            },
+            dense: self.dense,
+        })
+    }
 }
 
 /// The arena, as kernels use it.
@@ -140,6 +178,7 @@ impl<G: Gpu> WorkingMemory for Arena<G> {
             found,
             arranger,
             image_offsets,
+            last: _,
         } = self;
         parts.bytes()
             + chains.bytes()
@@ -198,6 +237,7 @@ impl<G: Gpu> Arena<G> {
                 1 => 0,
                 several => several as usize + 1,
             })?,
+            last: None,
         })
     }
 
@@ -218,9 +258,22 @@ impl<G: Gpu> Arena<G> {
         }
     }
 
-    /// Puts the borders that were found into order.
-    pub(super) fn arrange(&mut self, gpu: &G, retrieval: Retrieval) -> Result<()> {
+    /// Puts the borders that were found into order. With an `expected` number of them for which one
+    /// block has memory, that block does it, if there are no more; returns that number.
+    pub(super) fn arrange(
+        &mut self,
+        gpu: &G,
+        retrieval: Retrieval,
+        expected: Option<Found>,
+    ) -> Result<Option<u32>> {
         let found = self.found.views();
+        let counters = &mut self.parts.counters;
+        let few = expected.filter(|_| self.images.count == 1);
+        if let Some(room) = few.and_then(|expected| few_room(gpu, expected.borders)) {
+            self.arranger
+                .arrange_few(gpu, counters, found, retrieval, room)?;
+            return Ok(Some(room));
+        }
         let stack = stack(
             self.sizes.raster,
             self.images,
@@ -228,11 +281,12 @@ impl<G: Gpu> Arena<G> {
             &mut self.image_offsets,
         );
         self.arranger
-            .arrange(gpu, &mut self.parts.counters, stack, found, retrieval)
+            .arrange(gpu, counters, stack, found, retrieval)?;
+        Ok(None)
     }
 
-    /// Writes the rows of the result. `counts` holds the counters' values.
-    pub(super) fn finish(&mut self, gpu: &G, counts: &[u32]) -> Result<Arranged<G>> {
+    /// Writes the rows of the result, which has room for `room`: nothing if there are more.
+    pub(super) fn finish(&mut self, gpu: &G, room: ResultSize) -> Result<Arranged<G>> {
         let found = self.found.views();
         let stack = stack(
             self.sizes.raster,
@@ -241,7 +295,7 @@ impl<G: Gpu> Arena<G> {
             &mut self.image_offsets,
         );
         self.arranger
-            .finish(gpu, &self.parts.counters, counts, stack, found)
+            .finish(gpu, &self.parts.counters, room, stack, found)
     }
 }
 

@@ -5,11 +5,12 @@
 //! | this file | fragments of tiles, joined to borders; the points | `follow`, `join`, `write` |
 //! | `arena.rs` | the memory that they work in | |
 //!
-//! The host waits once, for the sizes of the result.
+//! The host waits once, for the sizes of the result. An image that follows another one is expected
+//! to have about as many contours and points, and its result is written before the host waits.
 
 mod arena;
 
-use trazar_kernels::trace::borders::Destination;
+use trazar_kernels::trace::borders::{Destination, count};
 use trazar_kernels::trace::fragments::before::find_sides_before;
 use trazar_kernels::trace::fragments::follow::{
     follow_dense_tiles, follow_dense_tiles_along_edges, follow_few_tiles, follow_tiles,
@@ -19,16 +20,17 @@ use trazar_kernels::trace::fragments::key::is_wide;
 use trazar_kernels::trace::fragments::write::{
     TILES_PER_BLOCK, place_points, place_points_of_dense_tiles,
 };
-use trazar_kernels::trace::fragments::{TILE_HEIGHT, counter, tiles};
+use trazar_kernels::trace::fragments::{TILE_HEIGHT, tiles};
 use trazar_kernels::trace::options::Geometry;
 
+use super::hierarchy::ResultSize;
 use super::{Arranged, Work};
 use crate::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::trace::Retrieval;
 
-use arena::Views;
 pub(super) use arena::{Arena, Images, Joining};
+use arena::{Found, Views};
 pub(super) use arena::{guess, needed};
 
 /// The result, and the memory that it was found in.
@@ -57,23 +59,59 @@ pub(super) fn trace<G: Gpu>(
     let mut arena = arena;
     loop {
         let mut memory = Arena::ready(gpu, images, joining, sizes, arena.take())?;
-        find(work, retrieval, &mut memory, queued)?;
-        let counts = memory.parts.counters.to_vec()?;
+        find(work, &mut memory, queued)?;
+        let expected = memory.last.take().and_then(Found::expected);
+        let few = memory.arrange(gpu, retrieval, expected)?;
+        queued("order and hierarchy")?;
+        // The result is written before the host knows its size, as if it were no larger than
+        // expected. If it is, the kernels write nothing.
+        let early = expected.map(|room| write(work, &mut memory, room));
+        let early = early.transpose()?;
+        let mut counts = memory.parts.counters.to_vec()?;
         let needed = needed(raster, TILE_HEIGHT, &counts)?;
         // planted: arena-second-run
-        if needed.fit(&memory.sizes) {
-            queued("order and hierarchy")?;
-            let image_offsets = memory.image_offsets.to_vec()?;
-            let (arranged, points) = write(work, &mut memory, &counts)?;
-            queued("points")?;
-            return Ok(Traced {
-                arranged,
-                points,
-                image_offsets,
-                arena: memory,
-            });
+        if !needed.fit(&memory.sizes) {
+            sizes = sizes.max(needed);
+            continue;
         }
-        sizes = sizes.max(needed);
+        if few.is_some_and(|room| counts[count::BORDERS as usize] > room) {
+            memory.arrange(gpu, retrieval, None)?;
+            counts = memory.parts.counters.to_vec()?;
+        }
+        let found = Found::of(&counts);
+        let mut written = match early {
+            Some(early) if early.has_room_for(found) => early,
+            _ => write(work, &mut memory, found)?,
+        };
+        written.truncate(found.result);
+        queued("points")?;
+        memory.last = Some(found);
+        return Ok(Traced {
+            arranged: written.arranged,
+            points: written.points,
+            image_offsets: memory.image_offsets.to_vec()?,
+            arena: memory,
+        });
+    }
+}
+
+/// The result as it was written, perhaps with more room than it takes, or too little.
+struct Written<G: Gpu> {
+    room: ResultSize,
+    arranged: Arranged<G>,
+    points: G::Buffer<i32>,
+}
+
+impl<G: Gpu> Written<G> {
+    /// Whether the room was enough.
+    fn has_room_for(&self, found: Found) -> bool {
+        found.result.fits(self.room)
+    }
+
+    /// Forgets what the result does not take.
+    fn truncate(&mut self, size: ResultSize) {
+        self.arranged.truncate(size);
+        self.points.truncate(2 * size.points as usize);
     }
 }
 
@@ -119,10 +157,9 @@ pub(super) fn sides_before<G: Gpu>(
     before.to_vec()
 }
 
-/// Finds all borders and arranges them, if what is found fits the arena.
+/// Finds all borders, if what is found fits the arena.
 fn find<G: Gpu>(
     work: &Work<'_, G>,
-    retrieval: Retrieval,
     memory: &mut Arena<G>,
     queued: &mut dyn FnMut(&'static str) -> Result<()>,
 ) -> Result<()> {
@@ -171,21 +208,16 @@ fn find<G: Gpu>(
             views.borders,
         )?;
     }
-    queued("joining")?;
-    memory.arrange(gpu, retrieval)
+    queued("joining")
 }
 
-/// Writes the result.
-fn write<G: Gpu>(
-    work: &Work<'_, G>,
-    memory: &mut Arena<G>,
-    counts: &[u32],
-) -> Result<(Arranged<G>, G::Buffer<i32>)> {
+/// Writes the result, which has room for `expected`: nothing if there is more.
+fn write<G: Gpu>(work: &Work<'_, G>, memory: &mut Arena<G>, expected: Found) -> Result<Written<G>> {
     /// Points are written by the kernel for dense tiles if more than one tile in this many is
     /// dense.
     const DENSE_SHARE: u32 = 4;
     let gpu = work.gpu;
-    let arranged = memory.finish(gpu, counts)?;
+    let arranged = memory.finish(gpu, expected.result)?;
     let mut points = gpu.alloc(arranged.points as usize * 2)?;
     if arranged.points > 0 {
         let views = memory.views();
@@ -195,9 +227,9 @@ fn write<G: Gpu>(
             points: points.view_mut(),
         };
         let all = tiles(work.raster);
-        let are_dense = counts[counter::DENSE as usize] > all / DENSE_SHARE;
+        let are_dense = expected.dense > all / DENSE_SHARE;
         let tiles_per_block = if are_dense { 1 } else { TILES_PER_BLOCK };
-        // SAFETY: `find` has made these from the image; `points` has room for all.
+        // SAFETY: `find` has made these from the image, and `Arena::arrange` the places.
         unsafe {
             let place = if are_dense {
                 place_points_of_dense_tiles::launch
@@ -217,5 +249,9 @@ fn write<G: Gpu>(
             )?;
         }
     }
-    Ok((arranged, points))
+    Ok(Written {
+        room: expected.result,
+        arranged,
+        points,
+    })
 }
