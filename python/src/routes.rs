@@ -255,7 +255,7 @@ fn edge_counts(
     for ((name, array), shape) in ["right", "down", "via"].iter().zip(&arrays).zip(shapes) {
         if array.shape() != shape {
             return Err(errors::input(format!(
-                "capacities of shape {:?} for {name}: this grid's edges there have the shape {shape:?}",
+                "capacities of shape {:?} for {name}: the grid has edges of shape {shape:?} there",
                 array.shape()
             )));
         }

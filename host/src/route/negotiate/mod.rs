@@ -19,10 +19,10 @@
 //! A round routes its nets in batches, each on all threads. The nets of a batch are searched by the
 //! same costs, each as if it alone had given up its paths. Then they change their trees one after
 //! the other; a net whose new paths cost more by then than when they were found keeps its tree, and
-//! is searched again in the next batch. So the result is nearly that of routing the nets one by one.
-//! (When all nets of a batch gave up their paths first, they took each other's places, and overflow
-//! grew from round to round.) The size of a batch follows from the number of nets and not from that
-//! of threads, so neither does the result.
+//! is searched again in the next batch. So the result is nearly that of routing the nets one by
+//! one. (When all nets of a batch gave up their paths first, they took each other's places, and
+//! overflow grew from round to round.) The size of a batch follows from the number of nets and not
+//! from that of threads, so neither does the result.
 
 mod counts;
 mod edges;
