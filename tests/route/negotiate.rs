@@ -393,19 +393,12 @@ fn windows_are_kept() {
 #[test]
 fn what_cannot_be_routed_ends_and_is_reported() {
     // Layers 0 and 2 along x, layer 1 along y; a net of four corners, and one within a row.
-    let mut grid = RoutingGrid::blocked(7, 5, 3).unwrap();
-    for index in 0..grid.cell_count() {
-        let cell = grid.cell(index);
-        if cell.layer != 1 && cell.x + 1 < 7 {
-            grid.set_right(cell, 1).unwrap();
-        }
-        if cell.layer == 1 && cell.y + 1 < 5 {
-            grid.set_down(cell, 1).unwrap();
-        }
-        if cell.layer < 2 {
-            grid.set_via(cell, 2).unwrap();
-        }
-    }
+    let layer = |right: u32, down: u32| {
+        RoutingGrid::from_edges(7, 5, &[right; 6 * 5], &[down; 7 * 4]).unwrap()
+    };
+    let (along_x, along_y) = (layer(1, BLOCKED), layer(BLOCKED, 1));
+    let layers = [along_x.clone(), along_y, along_x];
+    let grid = RoutingGrid::stack(&layers, &[2; 2 * 7 * 5]).unwrap();
     let corners = [(0, 0), (6, 0), (0, 4), (6, 4)].map(|(x, y)| Cell::at(x, y));
     let nets = vec![
         Net::from_cells(corners),
