@@ -48,9 +48,9 @@ impl Estimates {
         let mut vias = with_room(layers, ESTIMATES)?;
         for from in 0..layers {
             let mut row = [[0; NEEDS]; LAYERS];
-            for to in 0..layers {
+            for (to, costs) in row.iter_mut().enumerate().take(layers) {
                 let (low, high) = (from.min(to), from.max(to));
-                for (needs, cost) in row[to].iter_mut().enumerate() {
+                for (needs, cost) in costs.iter_mut().enumerate() {
                     // All ranges of layers that a path may visit: outside of its ends, twice.
                     let ranges = (0..=low).flat_map(|a| (high..layers).map(move |b| (a, b)));
                     let served = ranges.filter(|&(a, b)| {
