@@ -188,7 +188,6 @@ pub(crate) fn route<'py>(
 /// Joins the pins of nets that compete for edges, with nets as for [`route`] and capacities as the
 /// weights of a [`Grid`]. Returns the parts of a `trazar.Negotiated`.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "the Python function has them")]
 pub(crate) fn negotiate<'py>(
     grid: &Bound<'py, Grid>,
     capacities: [PyReadonlyArrayDyn<'py, u32>; 3],
