@@ -248,25 +248,25 @@ def test_competing_nets_are_legal(rng, layers):
 
 
 def test_nets_go_around_each_other():
-    # One net a row, all from the left side to the right in another row: they have to change layers.
+    # From the first rows of the left side to the last rows of the right one, and so crossing.
     side = 12
     right = np.full((2, side, side - 1), 1, np.uint32)
     down = np.full((2, side - 1, side), 1, np.uint32)
     right[1], down[0] = trazar.BLOCKED, trazar.BLOCKED
     via = np.full((1, side, side), 2, np.uint32)
-    nets = [[(0, row, 0), (0, side - 1 - row, side - 1)] for row in range(side)]
+    nets = [[(0, row, 0), (0, side - 1 - row, side - 1)] for row in range(9)]
     grid = trazar.Grid(right, down, via)
     crowded = trazar.negotiate(grid, 1, nets, rounds=1)
     found = trazar.negotiate(grid, 1, nets)
-    assert found.overflow == 0 and found.vias >= 2 * side
-    assert crowded.overflow_by_round.tolist() == [crowded.overflow]
+    assert found.overflow == 0 and found.vias >= 2 * len(nets)
+    assert crowded.overflow_by_round.tolist() == [crowded.overflow] and crowded.overflow > 0
     capacities = [np.ones(edges.shape, np.int64) for edges in (right, down, via)]
     for each in (crowded, found):
         check_negotiated(each, (2, side, side), (right, down, via), capacities, nets)
-    assert repr(found).startswith("Negotiated(12 nets, overflow 0, wire length ")
+    assert repr(found).startswith("Negotiated(9 nets, overflow 0, wire length ")
     # Ints for each kind of edge; without vias, only the rows are left.
     rows = trazar.negotiate(grid, (1, 1, 0), nets)
-    assert [tree.unreached.tolist() for tree in rows.routes] == [[1]] * side
+    assert [tree.unreached.tolist() for tree in rows.routes] == [[1]] * 9
     assert rows.overflow == 0 and rows.wire_length == 0
 
 
