@@ -52,6 +52,7 @@ __all__ = [
     "label_values_part",
     "measure",
     "measure_part",
+    "negotiate",
     "pack",
     "region_dicts",
     "region_wkb",
