@@ -18,7 +18,9 @@ use trazar::generate;
 use trazar::label::{BandSource, LabelPart};
 use trazar::measure::{MeasureOptions, MeasurePart, Properties};
 use trazar::regions::{SimplifyMethod, SimplifyOptions};
-use trazar::route::{DistanceAlgorithm, DistanceOptions, RoutingCase};
+use trazar::route::{
+    DistanceAlgorithm, DistanceOptions, EdgeCounts, NegotiationOptions, RoutingCase,
+};
 use trazar::trace::{
     Band, BandTracer, ContourOptions, ContourPart, RegionPart, RegionTracer, TileCounts, ValueBand,
 };
@@ -560,6 +562,15 @@ fn routes() {
     check("improved", || engine.route(grid, &pins.nets, &improved));
     let turns = RouteOptions::default().turn_cost(7);
     check("turn_cost", || engine.route(grid, &many.nets, &turns));
+    // Short lines that cross, and one net that winds through the whole grid.
+    let lines = (0..40).map(|i| Net::from_cells([Cell::at(i, 40 - i), Cell::at(i + 50, 90 - i)]));
+    let nets: Vec<Net> = lines.chain(case(40).nets).collect();
+    let capacities = EdgeCounts::uniform(grid, 1, 1).unwrap();
+    check("capacities", || EdgeCounts::uniform(grid, 1, 1));
+    let options = NegotiationOptions::default().rounds(4);
+    check("negotiate", || {
+        engine.negotiate(grid, &capacities, &nets, &options)
+    });
     for algorithm in [
         DistanceAlgorithm::Dijkstra,
         DistanceAlgorithm::Sweep,

@@ -91,7 +91,7 @@ mod _trazar {
         rle_area, rle_decode, rle_encode, rle_encode_labels, rle_iou, rle_merge, rle_to_bbox,
     };
     #[pymodule_export]
-    use super::routes::{Grid, distances, route};
+    use super::routes::{Grid, distances, negotiate, route};
     #[pymodule_export]
     use super::sieve::sieve;
     #[pymodule_export]

@@ -8,7 +8,7 @@ use numpy::{
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use trazar::route::{DistanceAlgorithm, DistanceOptions, Route};
+use trazar::route::{DistanceAlgorithm, DistanceOptions, EdgeCounts, NegotiationOptions, Route};
 use trazar::{Cell, Engine, Job, Net, Pin, RouteAlgorithm, RouteOptions, RoutingGrid, TreeKind};
 
 use crate::arguments::{Integer, Name, named, named_by};
@@ -120,6 +120,7 @@ fn cells(of: &PyReadonlyArray2<'_, u32>) -> PyResult<Vec<Cell>> {
 const WEIGHTS: &str = "the weights of edges";
 const CELLS: &str = "the cells of pins";
 const PATHS: &str = "the paths of a tree";
+const OVERFULL: &str = "the use of edges";
 
 /// The value of `tree=` for paths with the fewest edges.
 const FEWEST_EDGES: &str = "fewest-edges";
@@ -140,13 +141,7 @@ pub(crate) fn route<'py>(
     device: Device,
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let py = grid.py();
-    let turns = turn_cost.value().and_then(|cost| u32::try_from(cost).ok());
-    let turns = turns.ok_or_else(|| {
-        errors::input(format!(
-            "turn_cost={turn_cost}: it is a whole number from 0 to {}",
-            u32::MAX - 1
-        ))
-    })?;
+    let turns = whole("turn_cost", &turn_cost, u32::MAX - 1)?;
     let trees = [
         ("nearest", Some(TreeKind::Nearest)),
         ("improved", Some(TreeKind::Improved)),
@@ -169,17 +164,7 @@ pub(crate) fn route<'py>(
              algorithm= and turn_cost= out"
         )));
     }
-    let cells = cells(&pin_cells)?;
-    let pins = pins.as_slice()?;
-    let pins: Vec<Pin> = pins
-        .windows(2)
-        .map(|range| Pin::new(cells[range[0] as usize..range[1] as usize].iter().copied()))
-        .collect();
-    let nets: Vec<Net> = nets
-        .as_slice()?
-        .windows(2)
-        .map(|range| Net::new(pins[range[0] as usize..range[1] as usize].iter().cloned()))
-        .collect();
+    let nets = nets_of(&pin_cells, &pins, &nets)?;
     let grid = Arc::clone(&grid.get().grid);
     let device = match (device, &options) {
         // The only one that finds these trees.
@@ -198,6 +183,127 @@ pub(crate) fn route<'py>(
         .iter()
         .map(|route| describe(py, route, has_layers))
         .collect()
+}
+
+/// Joins the pins of nets that compete for edges, with nets as for [`route`] and capacities as the
+/// weights of a [`Grid`]. Returns the parts of a `trazar.Negotiated`.
+#[pyfunction]
+pub(crate) fn negotiate<'py>(
+    grid: &Bound<'py, Grid>,
+    capacities: [PyReadonlyArrayDyn<'py, u32>; 3],
+    pin_cells: PyReadonlyArray2<'py, u32>,
+    pins: PyReadonlyArray1<'py, i64>,
+    nets: PyReadonlyArray1<'py, i64>,
+    rounds: Integer,
+    margin: Integer,
+) -> PyResult<Bound<'py, PyDict>> {
+    let py = grid.py();
+    let options = NegotiationOptions::default()
+        .rounds(whole("rounds", &rounds, u32::MAX)?)
+        .margin(whole("margin", &margin, u32::MAX)?);
+    let nets = nets_of(&pin_cells, &pins, &nets)?;
+    let grid = Arc::clone(&grid.get().grid);
+    let capacities = edge_counts(&grid, &capacities)?;
+    let has_layers = grid.layers() > 1;
+    let size = u64::from(grid.cell_count()).saturating_mul(nets.len() as u64);
+    let on = Arc::clone(&grid);
+    let found = work::run(py, Engine::cpu(), size, move |engine: &Engine| {
+        engine.negotiate(&on, &capacities, &nets, &options)
+    })?;
+    let routes = found.routes.iter();
+    let routes: PyResult<Vec<_>> = routes
+        .map(|route| describe(py, route, has_layers))
+        .collect();
+    let ends = found.overfull.iter().flat_map(|edge| [edge.from, edge.to]);
+    let ends = collect(ends, OVERFULL).map_err(errors::from_library)?;
+    let by_round = found.rounds.iter().map(|round| round.overflow);
+    let by_round = collect(by_round, OVERFULL).map_err(errors::from_library)?;
+    let shape = [grid.layers(), grid.height(), grid.width()].map(|side| side as usize);
+    let usage = |counts: &[u32], layers: usize| -> PyResult<_> {
+        let counts = collect(counts.iter().copied(), OVERFULL).map_err(errors::from_library)?;
+        owned(py, (layers, shape[1], shape[2]), counts)
+    };
+    let vias = if has_layers { shape[0] } else { 0 };
+    let parts = PyDict::new(py);
+    parts.set_item("overflow", found.overflow())?;
+    parts.set_item("wire_length", found.wire_length())?;
+    parts.set_item("vias", found.vias())?;
+    parts.set_item("overfull", rows(py, &ends, has_layers)?)?;
+    parts.set_item("overflow_by_round", by_round.into_pyarray(py))?;
+    parts.set_item("right", usage(found.usage.rights(), shape[0])?)?;
+    parts.set_item("down", usage(found.usage.downs(), shape[0])?)?;
+    parts.set_item("via", usage(found.usage.vias(), vias)?)?;
+    parts.set_item("routes", routes?)?;
+    Ok(parts)
+}
+
+/// The capacities of `grid`'s edges, from arrays of shape (L, H, W - 1), (L, H - 1, W) and
+/// (L - 1, H, W).
+fn edge_counts(
+    grid: &RoutingGrid,
+    capacities: &[PyReadonlyArrayDyn<'_, u32>; 3],
+) -> PyResult<EdgeCounts> {
+    let [layers, height, width] =
+        [grid.layers(), grid.height(), grid.width()].map(|side| side as usize);
+    let arrays = capacities.each_ref().map(|array| array.as_array());
+    let shapes = [
+        [layers, height, width - 1],
+        [layers, height - 1, width],
+        [layers - 1, height, width],
+    ];
+    for ((name, array), shape) in ["right", "down", "via"].iter().zip(&arrays).zip(shapes) {
+        if array.shape() != shape {
+            return Err(errors::input(format!(
+                "capacities of shape {:?} for {name}: the grid has edges of shape {shape:?} there",
+                array.shape()
+            )));
+        }
+    }
+    let fill = || -> trazar::Result<EdgeCounts> {
+        let mut counts = EdgeCounts::zero(grid)?;
+        type Set = fn(&mut EdgeCounts, Cell, u32) -> trazar::Result<()>;
+        let set: [Set; 3] = [
+            EdgeCounts::set_right,
+            EdgeCounts::set_down,
+            EdgeCounts::set_via,
+        ];
+        for (array, set) in arrays.iter().zip(set) {
+            for (at, &count) in array.indexed_iter() {
+                let [layer, y, x] = [at[0], at[1], at[2]].map(|at| at as u32);
+                set(&mut counts, Cell { x, y, layer }, count)?;
+            }
+        }
+        Ok(counts)
+    };
+    fill().map_err(errors::from_library)
+}
+
+/// The nets of [`route`] and [`negotiate`].
+fn nets_of(
+    pin_cells: &PyReadonlyArray2<'_, u32>,
+    pins: &PyReadonlyArray1<'_, i64>,
+    nets: &PyReadonlyArray1<'_, i64>,
+) -> PyResult<Vec<Net>> {
+    let cells = cells(pin_cells)?;
+    let range = |range: &[i64]| range[0] as usize..range[1] as usize;
+    let pins = pins.as_slice()?.windows(2);
+    let pins: Vec<Pin> = pins
+        .map(|pin| Pin::new(cells[range(pin)].iter().copied()))
+        .collect();
+    let nets = nets.as_slice()?.windows(2);
+    Ok(nets
+        .map(|net| Net::new(pins[range(net)].iter().cloned()))
+        .collect())
+}
+
+/// The value of a whole number from 0 to `most`.
+fn whole(name: &str, given: &Integer, most: u32) -> PyResult<u32> {
+    let value = given.value().and_then(|value| u32::try_from(value).ok());
+    value.filter(|&value| value <= most).ok_or_else(|| {
+        errors::input(format!(
+            "{name}={given}: it is a whole number from 0 to {most}"
+        ))
+    })
 }
 
 /// The parts of a `trazar.Route`.

@@ -172,6 +172,132 @@ def test_options(rng):
     assert np.array_equal(kernels.cells, nearest.cells)
 
 
+def edge_between(a, b):
+    """The kind of an edge between neighbours (0 right, 1 down, 2 via), and its lower cell."""
+    a, b = sorted([tuple(a), tuple(b)])
+    difference = tuple(there - here for here, there in zip(a, b))
+    return {(0, 0, 1): 0, (0, 1, 0): 1, (1, 0, 0): 2}[difference], a
+
+
+def check_negotiated(found, shape, weights, capacities, nets):
+    """Counts the edges of the trees from their paths, and floods each tree from its first pin."""
+    layers = shape[0]
+    usage = [np.zeros(np.shape(edges), np.int64) for edges in weights]
+    assert len(found.routes) == len(nets)
+    for tree, net in zip(found.routes, nets):
+        pins = [tuple(int(at) for at in pin) for pin in net]
+        edges = set()
+        for path, cost in zip(tree.paths(), tree.path_costs):
+            cells = [tuple(cell) if layers > 1 else (0, *cell) for cell in path.tolist()]
+            steps = [edge_between(a, b) for a, b in itertools.pairwise(cells)]
+            assert sum(int(weights[kind][cell]) for kind, cell in steps) == cost
+            assert not edges & set(steps)
+            edges |= set(steps)
+        for kind, cell in edges:
+            assert weights[kind][cell] != trazar.BLOCKED and capacities[kind][cell] > 0
+            usage[kind][cell] += 1
+        reached, waiting = {pins[0]}, [pins[0]]
+        beside = {}
+        for kind, cell in edges:
+            step = [(0, 0, 1), (0, 1, 0), (1, 0, 0)][kind]
+            other = tuple(at + by for at, by in zip(cell, step))
+            beside.setdefault(cell, []).append(other)
+            beside.setdefault(other, []).append(cell)
+        while waiting:
+            for other in beside.get(waiting.pop(), []):
+                if other not in reached:
+                    reached.add(other)
+                    waiting.append(other)
+        assert set(beside) <= reached
+        assert tree.unreached.tolist() == [i for i, pin in enumerate(pins) if pin not in reached]
+    given = found.usage if layers > 1 else (*(each[np.newaxis] for each in found.usage), usage[2])
+    assert all(np.array_equal(a, b) for a, b in zip(given, usage, strict=True))
+    over = [np.maximum(used - room, 0) for used, room in zip(usage, capacities)]
+    assert found.overflow == sum(int(each.sum()) for each in over)
+    expected = {(kind, cell) for kind in range(3) for cell in zip(*np.nonzero(over[kind]))}
+    pairs = found.overfull.tolist()
+    if layers == 1:
+        pairs = [[(0, *cell) for cell in pair] for pair in pairs]
+    assert {edge_between(*pair) for pair in pairs} == expected and len(pairs) == len(expected)
+    assert found.wire_length == usage[0].sum() + usage[1].sum() and found.vias == usage[2].sum()
+
+
+@pytest.mark.parametrize("layers", [1, 3])
+def test_competing_nets_are_legal(rng, layers):
+    overflows = []
+    for _ in range(IMAGES // 10):
+        shape, weights = random_grid(rng, layers)
+        capacities = [
+            rng.choice([0, 1, 1, 2, 3, trazar.UNLIMITED], edges.shape).astype(np.int64)
+            for edges in weights
+        ]
+        nets = [
+            random_cells(rng, shape, int(rng.integers(1, 5))) for _ in range(rng.integers(1, 9))
+        ]
+        given = nets if layers > 1 else [net[:, 1:] for net in nets]
+        arrays = capacities if layers > 1 else [edges[0] for edges in capacities[:2]]
+        grid = made(shape, weights)
+        found = trazar.negotiate(grid, tuple(arrays), given, rounds=20, margin=1)
+        check_negotiated(found, shape, weights, capacities, nets)
+        assert len(found.overflow_by_round) <= 20
+        if len(found.overflow_by_round):
+            assert found.overflow_by_round[-1] == found.overflow
+        overflows.append(found.overflow)
+    # Some of these cases have no solution, and some have one.
+    assert 0 in overflows and max(overflows) > 0
+
+
+def test_nets_go_around_each_other():
+    # From the first rows of the left side to the last rows of the right one, and so crossing.
+    side = 12
+    right = np.full((2, side, side - 1), 1, np.uint32)
+    down = np.full((2, side - 1, side), 1, np.uint32)
+    right[1], down[0] = trazar.BLOCKED, trazar.BLOCKED
+    via = np.full((1, side, side), 2, np.uint32)
+    nets = [[(0, row, 0), (0, side - 1 - row, side - 1)] for row in range(9)]
+    grid = trazar.Grid(right, down, via)
+    crowded = trazar.negotiate(grid, 1, nets, rounds=1)
+    found = trazar.negotiate(grid, 1, nets)
+    assert found.overflow == 0 and found.vias >= 2 * len(nets)
+    assert crowded.overflow_by_round.tolist() == [crowded.overflow] and crowded.overflow > 0
+    capacities = [np.ones(edges.shape, np.int64) for edges in (right, down, via)]
+    for each in (crowded, found):
+        check_negotiated(each, (2, side, side), (right, down, via), capacities, nets)
+    assert repr(found).startswith("Negotiated(9 nets, overflow 0, wire length ")
+    # Ints for each kind of edge; without vias, only the rows are left.
+    rows = trazar.negotiate(grid, (1, 1, 0), nets)
+    assert [tree.unreached.tolist() for tree in rows.routes] == [[1]] * 9
+    assert rows.overflow == 0 and rows.wire_length == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda grid: trazar.negotiate(grid, -1, []), "capacities are whole numbers"),
+        (lambda grid: trazar.negotiate(grid, 0.5, []), "capacities are whole numbers"),
+        (lambda grid: trazar.negotiate(grid, (1,), []), r"needs \(right, down\)"),
+        (
+            lambda grid: trazar.negotiate(grid, (np.ones((2, 3)), 1), []),
+            r"capacities of shape \[1, 2, 3\] for right",
+        ),
+        (
+            lambda grid: trazar.negotiate(grid, (1, np.ones((2, 2, 3))), []),
+            r"capacities of shape \[2, 2, 3\] for down",
+        ),
+        (lambda grid: trazar.negotiate(grid, 1, [[(0, 0), (3, 0)]]), "pin"),
+        (lambda grid: trazar.negotiate(grid, 1, [], rounds=-1), "rounds=-1: it is a whole number"),
+        (lambda grid: trazar.negotiate(grid, 1, [], margin=1.5), "margin=1.5: it is a whole"),
+        (
+            lambda grid: trazar.negotiate((np.full((3, 2), 2**24), np.ones((2, 3))), 1, []),
+            "divide all weights",
+        ),
+    ],
+)
+def test_what_negotiation_refuses(call, message):
+    with pytest.raises(trazar.InputError, match=message):
+        call(trazar.Grid(np.ones((3, 2)), np.ones((2, 3))))
+
+
 @pytest.mark.parametrize(
     "call",
     [

@@ -13,6 +13,7 @@ very large grids, on the GPU and on the CPU.
 :func:`sieve`          small regions replaced, as ``rasterio.features.sieve`` does
 :mod:`trazar.rle`      masks as run lengths, as ``pycocotools.mask`` makes them
 :func:`route`          trees that join pins on a grid of weighted edges
+:func:`negotiate`      the same for nets that compete for edges of limited capacity
 :func:`distances`      the costs of cheapest paths on such a grid
 :func:`cost_distance`  costs of travel on a raster of friction, from sources to every cell
 :func:`corridor`       the cells near the best path between two such sources
@@ -58,7 +59,17 @@ from trazar._regions import (
     polygonize,
     shapes,
 )
-from trazar._routes import BLOCKED, UNREACHED, Grid, Route, distances, route
+from trazar._routes import (
+    BLOCKED,
+    UNLIMITED,
+    UNREACHED,
+    Grid,
+    Negotiated,
+    Route,
+    distances,
+    negotiate,
+    route,
+)
 from trazar._sieve import sieve
 from trazar._tracing import (
     CHAIN_APPROX_NONE,
@@ -94,6 +105,7 @@ __all__ = [
     "RETR_EXTERNAL",
     "RETR_LIST",
     "RETR_TREE",
+    "UNLIMITED",
     "UNREACHED",
     "ContourBatch",
     "Contours",
@@ -104,6 +116,7 @@ __all__ = [
     "Error",
     "Grid",
     "InputError",
+    "Negotiated",
     "OutOfMemoryError",
     "Path",
     "Regions",
@@ -122,6 +135,7 @@ __all__ = [
     "label_values",
     "least_cost_path",
     "measure",
+    "negotiate",
     "polygonize",
     "rle",
     "route",

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 #: The weight of an edge that no path may take.
 BLOCKED = 2**32 - 1
 
+#: The capacity of an edge that any number of nets may use.
+UNLIMITED = 2**32 - 1
+
 #: The distance of a cell that no path reaches.
 UNREACHED = 2**64 - 1
 
@@ -239,29 +242,161 @@ def route(
     >>> tree.cost, tree.cells.tolist()
     (64, [[0, 2], [1, 1], [1, 2]])
     """
-    import numpy as np
-
     if not isinstance(grid, Grid):
         grid = Grid(*grid)
-    cells: list[NDArray[np.uint32]] = []
-    pin_offsets, net_offsets = [0], [0]
-    has_layers = grid.shape[0] > 1
-    for net in nets:
-        for pin in net:
-            cells.append(_cells(pin, has_layers))
-            pin_offsets.append(pin_offsets[-1] + len(cells[-1]))
-        net_offsets.append(len(pin_offsets) - 1)
     parts = _trazar.route(
         grid._raw,
-        np.concatenate(cells) if cells else np.zeros((0, 3), np.uint32),
-        np.array(pin_offsets, np.int64),
-        np.array(net_offsets, np.int64),
+        *_nets(nets, grid.shape[0] > 1),
         tree,
         turn_cost,
         algorithm,
         device,
     )
     return [Route(each) for each in parts]
+
+
+class Negotiated:
+    """The trees of nets that compete for edges: what :func:`negotiate` returns.
+
+    Attributes
+    ----------
+    routes : list of Route
+        The tree of each net. Costs are sums of weights.
+    usage : tuple of uint32 arrays
+        How many nets use each edge, in the shapes of the grid's weights: (right, down), on grids of
+        several layers (right, down, via).
+    overflow : int
+        By how many nets edges are overfull, in all; 0 if the negotiation has come to its end.
+    overfull : int64 array of shape (n, 2, 2) or (n, 2, 3)
+        The two cells of each overfull edge.
+    overflow_by_round : uint64 array
+        The overflow after each round.
+    wire_length, vias : int
+        The numbers of edges within layers and between them, each counted once per net.
+
+    Examples
+    --------
+    >>> import numpy as np, trazar
+    >>> found = trazar.negotiate((np.ones((3, 2)), np.ones((2, 3))), 1, [[(0, 0), (0, 2)]] * 2)
+    >>> found
+    Negotiated(2 nets, overflow 0, wire length 6, 0 vias)
+    """
+
+    __slots__ = (
+        "overflow",
+        "overflow_by_round",
+        "overfull",
+        "routes",
+        "usage",
+        "vias",
+        "wire_length",
+    )
+
+    def __init__(self, parts: dict[str, Any]) -> None:
+        right, down, via = parts["right"][:, :, :-1], parts["down"][:, :-1], parts["via"][:-1]
+        has_layers = len(right) > 1
+        cells = parts["overfull"]
+        self.routes: list[Route] = [Route(each) for each in parts["routes"]]
+        self.usage: tuple[NDArray[np.uint32], ...] = (
+            (right, down, via) if has_layers else (right[0], down[0])
+        )
+        self.overflow: int = parts["overflow"]
+        self.overfull: NDArray[np.int64] = cells.reshape(-1, 2, cells.shape[1])
+        self.overflow_by_round: NDArray[np.uint64] = parts["overflow_by_round"]
+        self.wire_length: int = parts["wire_length"]
+        self.vias: int = parts["vias"]
+
+    def __repr__(self) -> str:
+        return (
+            f"Negotiated({len(self.routes)} nets, overflow {self.overflow}, "
+            f"wire length {self.wire_length}, {self.vias} vias)"
+        )
+
+
+def negotiate(
+    grid: Grid | tuple[ArrayLike, ArrayLike],
+    capacities: int | tuple[ArrayLike, ...],
+    nets: Sequence[Any],
+    *,
+    rounds: int = 100,
+    margin: int = 8,
+) -> Negotiated:
+    """Join the pins of nets by trees, so that no more nets use an edge than it has room for.
+
+    Nets are routed as if they could share edges. Those that meet on overfull edges are routed
+    again, while such edges cost more and more, until there are none: negotiated congestion.
+
+    Parameters
+    ----------
+    grid : Grid, or the arrays (right, down) of one
+    capacities : int, or tuple of arrays or ints
+        How many nets may use each edge: for all edges; or for those of (right, down), on grids of
+        several layers (right, down, via), in the shapes of the weights. 0 blocks an edge,
+        :data:`UNLIMITED` is no limit.
+    nets : sequence of nets
+        As for :func:`route`.
+    rounds : int
+        The most rounds.
+    margin : int
+        How far a path may leave the box around its ends, in cells. It grows for nets that find no
+        way, or stay on overfull edges.
+
+    Returns
+    -------
+    Negotiated
+
+    Raises
+    ------
+    InputError
+        For pins that are not on the grid, capacities of other shapes, weights of 2²⁴ or more, and
+        values that an argument does not take.
+    OutOfMemoryError
+
+    Notes
+    -----
+    It runs on all cores of the processor, with the same result on any number of them. Overflow may
+    remain, even where trees without it exist; see ``docs/routing.md``.
+
+    Examples
+    --------
+    Two nets along the same row, whose edges have room for one: the other goes around.
+
+    >>> import numpy as np, trazar
+    >>> grid = trazar.Grid(np.ones((3, 3)), np.ones((2, 4)))
+    >>> found = trazar.negotiate(grid, 1, [[(1, 0), (1, 3)], [(1, 0), (1, 3)]])
+    >>> found.overflow, sorted(tree.cost for tree in found.routes)
+    (0, [3, 5])
+    """
+    import numpy as np
+
+    if not isinstance(grid, Grid):
+        grid = Grid(*grid)
+    layers, height, width = grid.shape
+    shapes = {
+        "right": (layers, height, width - 1),
+        "down": (layers, height - 1, width),
+        "via": (layers - 1, height, width),
+    }
+    given = capacities if isinstance(capacities, tuple) else (capacities,) * 3
+    if len(given) != 3:
+        if layers != 1 or len(given) != 2:
+            needed = "(right, down)" if layers == 1 else "(right, down, via)"
+            raise InputError(f"capacities of {len(given)} arrays: this grid needs {needed}")
+        given = (*given, 0)
+    arrays = []
+    for (name, shape), values in zip(shapes.items(), given, strict=True):
+        array = np.asarray(values)
+        if array.ndim == 0:
+            array = np.broadcast_to(array, shape)
+        elif array.ndim == 2:
+            array = array[np.newaxis]
+        arrays.append(np.ascontiguousarray(_integers(name, array, "capacities")))
+    right, down, via = arrays
+    return Negotiated(
+        _trazar.negotiate(
+            grid._raw, (right, down, via), *_nets(nets, layers > 1), rounds, margin
+        )
+    )
 
 
 def distances(
@@ -321,6 +456,26 @@ def _weights(name: str, values: ArrayLike) -> NDArray[np.uint32]:
     if given.ndim != 3:
         raise InputError(f"{name} of shape {given.shape}: (rows, columns) or with layers before")
     return _integers(name, given, "weights")
+
+
+def _nets(
+    nets: Sequence[Any], has_layers: bool
+) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
+    """All cells, where each pin's begin, and where each net's pins begin."""
+    import numpy as np
+
+    cells: list[NDArray[np.uint32]] = []
+    pin_offsets, net_offsets = [0], [0]
+    for net in nets:
+        for pin in net:
+            cells.append(_cells(pin, has_layers))
+            pin_offsets.append(pin_offsets[-1] + len(cells[-1]))
+        net_offsets.append(len(pin_offsets) - 1)
+    return (
+        np.concatenate(cells) if cells else np.zeros((0, 3), np.uint32),
+        np.array(pin_offsets, np.int64),
+        np.array(net_offsets, np.int64),
+    )
 
 
 def _cells(values: ArrayLike, has_layers: bool) -> NDArray[np.uint32]:

@@ -52,6 +52,7 @@ __all__ = [
     "label_values_part",
     "measure",
     "measure_part",
+    "negotiate",
     "pack",
     "region_dicts",
     "region_wkb",
@@ -246,6 +247,15 @@ def route(
     algorithm: str | None,
     device: str,
 ) -> list[dict[str, Any]]: ...
+def negotiate(
+    grid: Grid,
+    capacities: tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]],
+    pin_cells: NDArray[np.uint32],
+    pins: NDArray[np.int64],
+    nets: NDArray[np.int64],
+    rounds: int,
+    margin: int,
+) -> dict[str, Any]: ...
 def device_cost_distance(
     friction: Any,
     cells: NDArray[np.uint32],

@@ -389,6 +389,78 @@ fn windows_are_kept() {
     }
 }
 
+/// Nets that can never have what they want: the negotiation ends, and says where it failed.
+#[test]
+fn what_cannot_be_routed_ends_and_is_reported() {
+    // Layers 0 and 2 along x, layer 1 along y; a net of four corners, and one within a row.
+    let layer = |right: u32, down: u32| {
+        RoutingGrid::from_edges(7, 5, &[right; 6 * 5], &[down; 7 * 4]).unwrap()
+    };
+    let (along_x, along_y) = (layer(1, BLOCKED), layer(BLOCKED, 1));
+    let layers = [along_x.clone(), along_y, along_x];
+    let grid = RoutingGrid::stack(&layers, &[2; 2 * 7 * 5]).unwrap();
+    let corners = [(0, 0), (6, 0), (0, 4), (6, 4)].map(|(x, y)| Cell::at(x, y));
+    let nets = vec![
+        Net::from_cells(corners),
+        Net::from_cells([Cell::at(1, 2), Cell::at(5, 2)]),
+        Net::from_cells([]),
+        Net::from_cells([Cell::at(3, 3)]),
+        // Twice the same cell: joined by a path without edges.
+        Net::from_cells([Cell::at(3, 3), Cell::at(3, 3)]),
+    ];
+    let unreached = |found: &Negotiated| -> Vec<Vec<usize>> {
+        let routes = found.routes.iter();
+        routes.map(|route| route.unreached().to_vec()).collect()
+    };
+    // No edge has room for anyone.
+    let nothing = EdgeCounts::zero(&grid).unwrap();
+    let case = RoutingCase::new(grid.clone(), nets.clone()).with_capacities(nothing);
+    let found = negotiate(&case);
+    check(&case, &found);
+    assert_eq!(found.overflow(), 0);
+    assert_eq!(found.wire_length() + found.vias(), 0);
+    let expected = [vec![1, 2, 3], vec![1], vec![], vec![], vec![]];
+    assert_eq!(unreached(&found), expected);
+    // No vias: rows only.
+    let rows = EdgeCounts::uniform(&grid, 1, 0).unwrap();
+    let case = RoutingCase::new(grid.clone(), nets.clone()).with_capacities(rows);
+    let found = negotiate(&case);
+    check(&case, &found);
+    assert_eq!(found.overflow(), 0);
+    let expected = [vec![2, 3], vec![], vec![], vec![], vec![]];
+    assert_eq!(unreached(&found), expected);
+    // Every edge for one net, and three nets from corner to corner: two edges lead away from each.
+    let one = EdgeCounts::uniform(&grid, 1, 1).unwrap();
+    let crowd = vec![Net::from_cells(corners); 3];
+    let case = RoutingCase::new(grid, crowd).with_capacities(one);
+    let found = with_options(&case, &NegotiationOptions::default().rounds(30));
+    check(&case, &found);
+    assert_eq!(found.rounds.len(), 30);
+    assert!(found.overflow() >= 4, "{:?}", found.overfull);
+    assert!(unreached(&found).iter().all(Vec::is_empty));
+}
+
+/// An estimate that is too large would hide the cheap way: through the next layer but one, far from
+/// the straight line, or along edges of weight 0.
+#[test]
+fn cheapest_paths_take_detours() {
+    let straight = RoutingGrid::uniform(9, 4, 1).unwrap();
+    let dear = RoutingGrid::uniform(9, 4, 50).unwrap();
+    for (layers, vias, cost) in [
+        ([dear.clone(), dear.clone(), straight.clone()], 3, 6 + 8 + 6),
+        ([dear.clone(), straight, dear], 7, 7 + 8 + 7),
+    ] {
+        let vias = vec![vias; 2 * 9 * 4];
+        let grid = RoutingGrid::stack(&layers, &vias).unwrap();
+        let net = Net::from_cells([Cell::at(0, 1), Cell::at(8, 1)]);
+        let capacities = EdgeCounts::uniform(&grid, 1, 1).unwrap();
+        let case = RoutingCase::new(grid, [net]).with_capacities(capacities);
+        let found = negotiate(&case);
+        check(&case, &found);
+        assert_eq!(found.routes[0].cost(), cost);
+    }
+}
+
 #[test]
 fn what_negotiation_refuses() {
     let grid = RoutingGrid::uniform(4, 3, 1).unwrap();

@@ -53,6 +53,14 @@ impl Joined {
         })
     }
 
+    /// Keeps the first `count` paths only.
+    pub(crate) fn truncate(&mut self, count: usize) {
+        self.pins.truncate(count);
+        self.costs.truncate(count);
+        self.ends.truncate(count);
+        self.cells.truncate(self.ends.last().copied().unwrap_or(0));
+    }
+
     /// The sum of all costs.
     pub(crate) fn cost(&self) -> u64 {
         self.costs.iter().sum()

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::counts::{EdgeCounts, UNLIMITED};
 use crate::error::{Error, Result};
-use crate::memory::{par_collect, reserve, zeroed_vec};
+use crate::memory::{collect, par_collect, reserve, zeroed_vec};
 use crate::route::grid::{BLOCKED, RoutingGrid};
 
 /// The cost of an edge that no net may use.
@@ -114,12 +114,32 @@ impl<'a> Edges<'a> {
         self.costs[edge].load(Relaxed)
     }
 
-    /// The smallest cost of an edge along x, along y and along layers: no search needs less.
-    pub(super) fn least_costs(&self) -> [u32; KINDS] {
-        [self.grid.rights(), self.grid.downs(), self.grid.vias()].map(|weights| {
-            let least = weights.par_iter().copied().min().unwrap_or(BLOCKED);
-            if least == BLOCKED { 0 } else { base(least) }
-        })
+    /// What an edge costs a net that uses it, as if it did not.
+    #[cold]
+    pub(super) fn cost_without_one(&self, edge: usize) -> u32 {
+        let usage = self.usage[edge].load(Relaxed);
+        self.current_cost(edge, usage - 1)
+    }
+
+    /// By layer: the smallest cost of an edge of each kind that a net may use, [`NONE`] if there is
+    /// none. No search needs less.
+    pub(super) fn least_costs(&self) -> Result<Vec<[u32; KINDS]>> {
+        let cells = self.grid.width() as usize * self.grid.height() as usize;
+        let least = |layer: usize| {
+            let edges = KINDS * cells * layer..KINDS * cells * (layer + 1);
+            let costs = edges.into_par_iter().map(|edge| {
+                let mut costs = [NONE; KINDS];
+                if self.weight(edge) != BLOCKED && self.capacity(edge) != 0 {
+                    costs[edge % KINDS] = base(self.weight(edge));
+                }
+                costs
+            });
+            costs.reduce(
+                || [NONE; KINDS],
+                |a, b| std::array::from_fn(|kind| a[kind].min(b[kind])),
+            )
+        };
+        collect((0..self.grid.layers() as usize).map(least), EDGES)
     }
 
     /// Sets how much each net too many costs, and with it the costs of all edges.

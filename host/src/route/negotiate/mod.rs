@@ -12,16 +12,22 @@
 //! | capacities and usage | `counts.rs` |
 //! | what an edge costs: weight, present use, history | `edges.rs` |
 //! | windows, and the order of a round's nets | `schedule.rs` |
-//! | the tree of one net | `search.rs` |
+//! | what a path costs at least | `estimate.rs` |
+//! | the tree of one net | `search.rs`, `queue.rs` |
 //! | round by round | `rounds.rs` |
 //!
-//! A round routes its nets in batches, each on all threads. The nets of a batch do not see each
-//! other: they are removed, then all routed by the same costs, then entered in their order. The
-//! size of a batch follows from the number of nets and not from that of threads, so neither does
-//! the result.
+//! A round routes its nets in batches, each on all threads. The nets of a batch are searched by the
+//! same costs, each as if it alone had given up its paths. Then they change their trees one after
+//! the other; a net whose new paths cost more by then than when they were found keeps its tree, and
+//! is searched again in the next batch. So the result is nearly that of routing the nets one by
+//! one. (When all nets of a batch gave up their paths first, they took each other's places, and
+//! overflow grew from round to round.) The size of a batch follows from the number of nets and not
+//! from that of threads, so neither does the result.
 
 mod counts;
 mod edges;
+mod estimate;
+mod queue;
 mod rounds;
 mod schedule;
 mod search;
@@ -45,8 +51,9 @@ use crate::options::setters;
 pub struct NegotiationOptions {
     /// The most rounds; 100 by default. With 0, nothing is routed.
     pub rounds: u32,
-    /// How far the paths of a net may leave the box around its pins, in cells; 8 by default. The
-    /// margin grows by half when a net finds no way, or stays on overfull edges for 25 rounds.
+    /// How far a path may leave the box around its ends, in cells; 8 by default. If there is no
+    /// way, it may leave the box around the net's pins as far. The margin grows by half when a net
+    /// finds no way, or stays on overfull edges for 5 rounds.
     pub margin: u32,
 }
 

@@ -6,11 +6,12 @@ use std::sync::Mutex;
 use rayon::prelude::*;
 
 use super::edges::{Edges, KINDS};
-use super::search;
+use super::estimate::Estimates;
+use super::search::{self, Found, Scratch, Task};
 use super::{EdgeCounts, Negotiated, NegotiationOptions, OverfullEdge, Round, schedule};
 use crate::error::Result;
 use crate::geometry::Window;
-use crate::memory::{collect, par_collect, push, reserve, reserve_in_set};
+use crate::memory::{collect, extend, par_collect, push, reserve, reserve_in_set};
 use crate::progress::Progress;
 use crate::route::grid::RoutingGrid;
 use crate::route::net::Net;
@@ -18,17 +19,17 @@ use crate::route::net_by_net::Joined;
 use crate::threads;
 
 /// What each net too many adds to an edge's cost, in sixteenths of it: in the first round, and at
-/// most. It grows by 3/10 from round to round. Beyond some ten times the cost, nets take detours
-/// that crowd out more nets than they make room for, and overflow grows again.
-const PRESSURE: u32 = 8;
-const MAX_PRESSURE: u32 = 128;
+/// most. It doubles from round to round.
+const PRESSURE: u32 = 16;
+const MAX_PRESSURE: u32 = 1 << 16;
 /// The number of rounds with an overfull tree after which a net gets a larger window and a new
-/// tree. History needs that long to show which edges are worth a detour.
-const PATIENCE: u32 = 25;
-/// The most nets that are routed at the same time, and the share of a round's nets. Few, as they do
-/// not see each other; not the number of threads, on which the result must not depend.
+/// tree.
+const PATIENCE: u32 = 5;
+/// The most nets that are routed at the same time, and the share of a round's nets. As they do not
+/// see each other's new paths, some have to be routed again, the more the larger the share. It is
+/// not the number of threads, on which the result must not depend.
 const MOST_AT_ONCE: usize = 64;
-const SHARE_AT_ONCE: usize = 32;
+const SHARE_AT_ONCE: usize = 4;
 /// Name used in out-of-memory errors.
 const NETS: &str = "nets that compete";
 
@@ -55,7 +56,7 @@ pub(crate) fn negotiate(
     threads::ensure();
     Net::check_all(nets, grid.width(), grid.height(), grid.layers())?;
     let mut edges = Edges::new(grid, capacities)?;
-    let least = edges.least_costs();
+    let estimates = Estimates::new(&edges.least_costs()?)?;
     let mut entries = Vec::new();
     reserve(&mut entries, nets.len(), NETS)?;
     for net in nets {
@@ -80,33 +81,39 @@ pub(crate) fn negotiate(
         let at_once = (pending.len() / SHARE_AT_ONCE).clamp(1, MOST_AT_ONCE);
         let total = u64::from(options.rounds) * pending.len() as u64;
         let mut done = u64::from(round) * pending.len() as u64;
-        for batch in pending.chunks(at_once) {
+        let mut next = pending.iter();
+        // Nets to be searched again come first.
+        let mut batch = Vec::new();
+        loop {
             progress.report(done, total)?;
+            while batch.len() < at_once
+                && let Some(&net) = next.next()
+            {
+                done += 1;
+                push(&mut batch, net, NETS)?;
+            }
+            if batch.is_empty() {
+                break;
+            }
+            let changes = batch.par_iter().with_max_len(1).map(|&net| {
+                let (entry, net) = (&entries[net as usize], &nets[net as usize]);
+                // The vector has room for as many as there are threads after a few nets.
+                let mut scratch = threads::lock(&scratches).pop().unwrap_or_default();
+                let change = change(&edges, &estimates, net, entry, &mut scratch);
+                push(&mut *threads::lock(&scratches), scratch, NETS)?;
+                change
+            });
+            let changes: Vec<Result<Option<Change>>> = par_collect(changes, NETS)?;
             let mut again = Vec::new();
-            for &net in batch {
+            for (&net, change) in batch.iter().zip(changes) {
                 let entry = &mut entries[net as usize];
-                if let Some(kept) = kept(&edges, &nets[net as usize], entry)? {
-                    each_edge(&edges, &entry.tree, |edge| edges.give_back(edge));
-                    entry.tree = kept;
+                if let Some(change) = change?
+                    && !enter(&edges, entry, change)
+                {
                     push(&mut again, net, NETS)?;
                 }
             }
-            let trees = again.par_iter().with_max_len(1).map(|&net| {
-                let (entry, net) = (&entries[net as usize], &nets[net as usize]);
-                let mut scratch = threads::lock(&scratches).pop().unwrap_or_default();
-                let kept = &entry.tree;
-                let tree = search::tree(&edges, least, net, kept, entry.window, &mut scratch);
-                // The vector has room for as many as there are threads after a few nets.
-                push(&mut *threads::lock(&scratches), scratch, NETS)?;
-                tree
-            });
-            let trees: Vec<Result<(Joined, bool)>> = par_collect(trees, NETS)?;
-            for (&net, tree) in again.iter().zip(trees) {
-                let entry = &mut entries[net as usize];
-                (entry.tree, entry.has_all) = tree?;
-                each_edge(&edges, &entry.tree, |edge| edges.take(edge));
-            }
-            done += batch.len() as u64;
+            batch = again;
         }
         overfull = edges.overfull()?;
         let overflow = overfull.iter().map(|&edge| u64::from(edges.overflow(edge)));
@@ -121,7 +128,7 @@ pub(crate) fn negotiate(
             NETS,
         )?;
         edges.remember(&overfull);
-        pressure = (pressure * 13 / 10).min(MAX_PRESSURE);
+        pressure = (2 * pressure).min(MAX_PRESSURE);
         let waiting = entries.par_iter_mut().zip(nets).enumerate();
         let waiting = waiting.filter_map(|(net, (entry, given))| {
             goes_on(&edges, given, entry).then_some(net as u32)
@@ -134,9 +141,9 @@ pub(crate) fn negotiate(
 
 /// The part of a net's tree that it keeps: the paths without overfull edges that the others do not
 /// need to reach the first pin. `None` if it keeps all.
-fn kept(edges: &Edges<'_>, net: &Net, entry: &mut Entry) -> Result<Option<Joined>> {
+fn kept(edges: &Edges<'_>, net: &Net, entry: &Entry) -> Result<Option<Joined>> {
     let mut kept = Joined::default();
-    if std::mem::take(&mut entry.starts_anew) {
+    if entry.starts_anew {
         return Ok(Some(kept));
     }
     let mut cells: HashSet<u32> = HashSet::new();
@@ -162,6 +169,96 @@ fn kept(edges: &Edges<'_>, net: &Net, entry: &mut Entry) -> Result<Option<Joined
         kept.push(pin, cost, path)?;
     }
     Ok((!keeps_all).then_some(kept))
+}
+
+/// A new tree for a net.
+struct Change {
+    /// The edges of the net's paths that are not kept.
+    given_up: Vec<usize>,
+    /// The number of paths that are.
+    kept: usize,
+    found: Found,
+}
+
+/// A new tree for a net, given those of all others; `None` if it keeps its tree.
+fn change(
+    edges: &Edges<'_>,
+    estimates: &Estimates,
+    net: &Net,
+    entry: &Entry,
+    scratch: &mut Scratch,
+) -> Result<Option<Change>> {
+    let Some(kept) = kept(edges, net, entry)? else {
+        return Ok(None);
+    };
+    let given_up = given_up(edges, &entry.tree, &kept)?;
+    let task = Task {
+        net,
+        kept: &kept,
+        given_up: &given_up,
+        window: entry.window,
+        margin: entry.margin,
+    };
+    let found = search::tree(edges, estimates, &task, scratch)?;
+    Ok(Some(Change {
+        kept: kept.paths().count(),
+        given_up,
+        found,
+    }))
+}
+
+/// The edges of a tree's paths that are not among those of `kept`.
+fn given_up(edges: &Edges<'_>, tree: &Joined, kept: &Joined) -> Result<Vec<usize>> {
+    let mut given_up = Vec::new();
+    let mut kept = kept.paths().map(|(pin, ..)| pin).peekable();
+    for (pin, _, path) in tree.paths() {
+        if kept.next_if_eq(&pin).is_some() {
+            continue;
+        }
+        let path = path.windows(2).map(|pair| edges.between(pair[0], pair[1]));
+        extend(&mut given_up, path, NETS)?;
+    }
+    Ok(given_up)
+}
+
+/// Replaces a net's tree, if its new paths cost no more than when they were found: nets that were
+/// searched at the same time may have taken their edges. A net that gives up no edges gets the
+/// paths before the first that costs more. Whether the net has all that was found.
+fn enter(edges: &Edges<'_>, entry: &mut Entry, change: Change) -> bool {
+    let Change {
+        given_up,
+        kept,
+        found,
+    } = change;
+    let mut tree = found.tree;
+    for &edge in &given_up {
+        edges.give_back(edge);
+    }
+    let new = tree.paths().zip(found.costs).skip(kept);
+    // The paths of a tree have no edge in common, so they do not raise each other's costs.
+    let good = new.take_while(|((_, _, path), cost)| {
+        let steps = path.windows(2);
+        let costs = steps.map(|pair| u64::from(edges.cost(edges.between(pair[0], pair[1]))));
+        costs.sum::<u64>() <= *cost
+    });
+    let entered = kept + good.count();
+    let is_complete = entered == tree.paths().count();
+    if !is_complete && !given_up.is_empty() {
+        for &edge in &given_up {
+            edges.take(edge);
+        }
+        return false;
+    }
+    tree.truncate(entered);
+    for (_, _, path) in tree.paths().skip(kept) {
+        for pair in path.windows(2) {
+            edges.take(edges.between(pair[0], pair[1]));
+        }
+    }
+    entry.tree = tree;
+    entry.has_all = found.has_all && is_complete;
+    entry.starts_anew = false;
+    is_complete
 }
 
 fn each_edge(edges: &Edges<'_>, tree: &Joined, mut visit: impl FnMut(usize)) {

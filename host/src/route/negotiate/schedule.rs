@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::generate::random;
-use crate::geometry::Window;
+use crate::geometry::{Cell, Window};
 use crate::memory::collect;
 use crate::route::grid::RoutingGrid;
 use crate::route::net::Net;
@@ -13,7 +13,17 @@ const SCHEDULE: &str = "the order of nets";
 /// The window of a net: the box around its pins with a margin, within its permitted window.
 pub(super) fn window(grid: &RoutingGrid, net: &Net, margin: u32) -> Window {
     let permitted = net.window.unwrap_or_else(|| Window::of(grid));
-    let mut cells = net.pins.iter().flat_map(|pin| &pin.cells);
+    let cells = net.pins.iter().flat_map(|pin| &pin.cells);
+    around(cells.copied(), margin, permitted)
+}
+
+/// The box around cells of `permitted` with a margin, within `permitted`.
+pub(super) fn around(
+    cells: impl IntoIterator<Item = Cell>,
+    margin: u32,
+    permitted: Window,
+) -> Window {
+    let mut cells = cells.into_iter();
     let Some(first) = cells.next() else {
         return Window {
             width: 1,

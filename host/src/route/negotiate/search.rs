@@ -1,23 +1,26 @@
 //! The tree of one net in its window: the pin with the least estimated distance from the tree joins
 //! it by a cheapest path, again and again. Paths are found by A* (Hart, Nilsson and Raphael, 1968),
-//! which starts from all of the tree.
-
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+//! which starts from all of the tree: first in the box around the path's ends, then in the window.
+//!
+//! The edges that the net gives up are still counted as used, since other nets are searched at the
+//! same time. Their cells are marked, so that the search takes them for what they will cost.
 
 use super::edges::{Edges, KINDS, NONE};
+use super::estimate::{Estimates, Target};
+use super::queue::{Queue, Waiting};
+use super::schedule;
 use crate::error::Result;
 use crate::geometry::{Cell, Window};
-use crate::memory::{collect, filled_vec, push, push_to_heap};
+use crate::memory::{filled_vec, push, with_room};
 use crate::route::net::{Net, Pin};
 use crate::route::net_by_net::{Joined, PATHS, PINS};
 
 /// Name used in out-of-memory errors.
 const SEARCH: &str = "the search of a net";
 
-/// The ways to a cell, in the order in which they are tried: from the left, above, the right,
-/// below, the layer below, the layer above.
+/// The ways to a cell, by the step to it: right, down, left, up, to the next layer, to the last.
 const SOURCE: u8 = 6;
+const FINAL: u8 = 8;
 
 /// What a search knows about a cell.
 #[derive(Clone, Copy)]
@@ -26,9 +29,10 @@ struct Node {
     label: u64,
     /// The search that wrote it.
     search: u32,
-    /// The direction in which the path came, or [`SOURCE`].
+    /// The direction in which the path came, or [`SOURCE`]; plus [`FINAL`] if there is no better.
     from: u8,
-    is_final: bool,
+    /// The steps from the cell along edges that the net gives up, as bits.
+    given_up: u8,
 }
 
 /// The memory of a search, kept from net to net.
@@ -36,90 +40,121 @@ struct Node {
 pub(super) struct Scratch {
     nodes: Vec<Node>,
     search: u32,
-    queue: BinaryHeap<Reverse<(u64, u32)>>,
-    tree: Vec<u32>,
+    queue: Queue,
+    tree: Vec<Cell>,
     path: Vec<u32>,
+    /// What the path costs, given the nets on its edges.
+    cost: u64,
 }
 
-/// A box of cells: the cells of a pin, towards which a search goes.
+/// A pin that is not joined yet.
 #[derive(Clone, Copy)]
-struct Target {
-    low: Cell,
-    high: Cell,
+struct Open {
+    /// The cell of the tree with the least estimated distance from the pin, once there is a tree.
+    near: Cell,
+    distance: u64,
 }
 
-impl Target {
-    fn of(pin: &Pin) -> Self {
-        let first = pin.cells.first().copied().unwrap_or_default();
-        let mut target = Self {
-            low: first,
-            high: first,
-        };
-        for cell in &pin.cells {
-            target.low.x = target.low.x.min(cell.x);
-            target.low.y = target.low.y.min(cell.y);
-            target.low.layer = target.low.layer.min(cell.layer);
-            target.high.x = target.high.x.max(cell.x);
-            target.high.y = target.high.y.max(cell.y);
-            target.high.layer = target.high.layer.max(cell.layer);
-        }
-        target
-    }
-
-    /// A path from `cell` to the box costs this much at least.
-    #[inline(always)]
-    fn distance(&self, cell: Cell, least: [u32; KINDS]) -> u64 {
-        let apart = |at: u32, low: u32, high: u32| {
-            u64::from(low.saturating_sub(at) + at.saturating_sub(high))
-        };
-        apart(cell.x, self.low.x, self.high.x) * u64::from(least[0])
-            + apart(cell.y, self.low.y, self.high.y) * u64::from(least[1])
-            + apart(cell.layer, self.low.layer, self.high.layer) * u64::from(least[2])
-    }
+/// The tree of a net.
+pub(super) struct Found {
+    pub(super) tree: Joined,
+    /// What each path cost when it was found, given the nets on its edges; 0 for those that were
+    /// kept.
+    pub(super) costs: Vec<u64>,
+    pub(super) has_all: bool,
 }
 
-/// The tree of `net` in `window` that has the paths of `kept`, and whether it has all pins.
+/// What is to be searched for one net.
+pub(super) struct Task<'a> {
+    pub(super) net: &'a Net,
+    /// The paths that the tree has already.
+    pub(super) kept: &'a Joined,
+    /// Edges that the net uses now and gives up: they cost as if it did not.
+    pub(super) given_up: &'a [usize],
+    /// No path leaves this window.
+    pub(super) window: Window,
+    /// Each path is searched for in the box around its ends with this margin, then in all of the
+    /// window.
+    pub(super) margin: u32,
+}
+
+/// The tree of a net, given those of the others.
 pub(super) fn tree(
     edges: &Edges<'_>,
-    least: [u32; KINDS],
-    net: &Net,
-    kept: &Joined,
-    window: Window,
+    estimates: &Estimates,
+    task: &Task<'_>,
     scratch: &mut Scratch,
-) -> Result<(Joined, bool)> {
+) -> Result<Found> {
+    let &Task {
+        net,
+        kept,
+        given_up,
+        window,
+        margin,
+    } = task;
     let mut joined = Joined::default();
+    let mut costs = with_room(net.pins.len(), PATHS)?;
     let Some(root) = net.pins.first() else {
-        return Ok((joined, true));
+        return Ok(Found {
+            tree: joined,
+            costs,
+            has_all: true,
+        });
     };
-    let mut search = Search::new(edges, least, window, scratch)?;
-    // The distance of each pin from the tree; `None` once it is joined, or can't be.
-    let mut apart: Vec<Option<u64>> = filled_vec(Some(u64::MAX), net.pins.len(), PINS)?;
-    apart[0] = None;
-    search.add(&root.cells, net, &mut apart)?;
+    scratch.tree.clear();
+    let mut targets = with_room(net.pins.len(), PINS)?;
+    targets.extend(net.pins.iter().map(|pin| estimates.towards(pin)));
+    // `None` for a pin that is joined, or can't be.
+    let open = Open {
+        near: Cell::default(),
+        distance: u64::MAX,
+    };
+    let mut open = filled_vec(Some(open), net.pins.len(), PINS)?;
+    open[0] = None;
+    let mut search = Search {
+        edges,
+        estimates,
+        targets: &targets,
+        given_up,
+        scratch,
+    };
+    search.add(root.cells.iter().copied(), &mut open)?;
     for (pin, cost, path) in kept.paths() {
-        apart[pin] = None;
+        open[pin] = None;
         joined.push(pin, cost, path)?;
-        let cells = collect(path.iter().map(|&cell| edges.grid.cell(cell)), PATHS)?;
-        search.add(&cells, net, &mut apart)?;
-        search.add(&net.pins[pin].cells, net, &mut apart)?;
+        costs.push(0);
+        search.add(path.iter().map(|&cell| edges.grid.cell(cell)), &mut open)?;
+        search.add(net.pins[pin].cells.iter().copied(), &mut open)?;
     }
     // Pins to which there was no path.
     let mut failed = Vec::new();
     loop {
-        let open = apart.iter().enumerate();
-        let open = open.filter_map(|(pin, distance)| Some(((*distance)?, pin)));
-        let Some((_, pin)) = open.min() else {
-            return Ok((joined, failed.is_empty()));
+        let nearest = open.iter().enumerate();
+        let nearest = nearest.filter_map(|(pin, open)| Some(((*open)?.distance, pin)));
+        let Some((_, pin)) = nearest.min() else {
+            return Ok(Found {
+                tree: joined,
+                costs,
+                has_all: failed.is_empty(),
+            });
         };
-        apart[pin] = None;
-        if !search.reach(&net.pins[pin])? {
+        let near = open[pin].take().map(|open| open.near).unwrap_or_default();
+        let target = &targets[pin];
+        let part = schedule::around([near, target.low, target.high], margin, window);
+        let given = &net.pins[pin];
+        if !search.reach(given, target, part)?
+            && (part == window || !search.reach(given, target, window)?)
+        {
             push(&mut failed, pin, PINS)?;
             continue;
         }
-        if net.pins[pin].cells.len() > 1 {
+        if given.cells.len() > 1 {
             // From its other cells, there may be one.
             for pin in failed.drain(..) {
-                apart[pin] = Some(u64::MAX);
+                open[pin] = Some(Open {
+                    near: given.cells[0],
+                    distance: u64::MAX,
+                });
             }
         }
         let path = std::mem::take(&mut search.scratch.path);
@@ -128,251 +163,262 @@ pub(super) fn tree(
             cost += u64::from(edges.weight(edges.between(pair[0], pair[1])));
         }
         joined.push(pin, cost, &path)?;
-        let cells = collect(path.iter().map(|&cell| edges.grid.cell(cell)), PATHS)?;
+        costs.push(search.scratch.cost);
+        search.add(path.iter().map(|&cell| edges.grid.cell(cell)), &mut open)?;
         search.scratch.path = path;
-        search.add(&cells, net, &mut apart)?;
-        search.add(&net.pins[pin].cells, net, &mut apart)?;
+        search.add(given.cells.iter().copied(), &mut open)?;
     }
 }
 
 struct Search<'a, 'b> {
     edges: &'a Edges<'b>,
-    least: [u32; KINDS],
-    window: Window,
+    estimates: &'a Estimates,
+    targets: &'a [Target],
+    given_up: &'a [usize],
     scratch: &'a mut Scratch,
 }
 
-impl<'a, 'b> Search<'a, 'b> {
-    fn new(
-        edges: &'a Edges<'b>,
-        least: [u32; KINDS],
-        window: Window,
-        scratch: &'a mut Scratch,
-    ) -> Result<Self> {
-        let cells = window.width as usize * window.height as usize * edges.grid.layers() as usize;
+impl Search<'_, '_> {
+    /// Adds cells to the tree.
+    fn add(&mut self, cells: impl Iterator<Item = Cell>, open: &mut [Option<Open>]) -> Result<()> {
+        for cell in cells {
+            push(&mut self.scratch.tree, cell, SEARCH)?;
+            for (target, open) in self.targets.iter().zip(&mut *open) {
+                let Some(open) = open else {
+                    continue;
+                };
+                let distance = target.distance(cell);
+                if distance < open.distance {
+                    *open = Open {
+                        near: cell,
+                        distance,
+                    };
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds a cheapest path in `window` from the tree to `pin`, and leaves it in the scratch, from
+    /// the pin to the tree. False if there is none.
+    fn reach(&mut self, pin: &Pin, target: &Target, window: Window) -> Result<bool> {
+        let grid = self.edges.grid;
+        self.begin(window)?;
+        let Window {
+            x: left,
+            y: top,
+            width,
+            height,
+        } = window;
+        let plane = width * height;
+        let row = KINDS * grid.width() as usize;
+        let layer_edges = row * grid.height() as usize;
+        let layers = grid.layers();
+        let is_single = pin.cells.len() == 1;
+        for i in 0..self.scratch.tree.len() {
+            let cell = self.scratch.tree[i];
+            if let Some((local, line)) = local_index(cell, window) {
+                self.offer(local, line, 0, SOURCE, target.distance(cell))?;
+            }
+        }
+        while let Some(Waiting { local, line, .. }) = self.scratch.queue.pop()? {
+            let node = &mut self.scratch.nodes[local as usize];
+            if node.from >= FINAL {
+                continue;
+            }
+            node.from |= FINAL;
+            let given_up = node.given_up;
+            let label = node.label;
+            let (layer, column) = (line / height, local - line * width);
+            let cell = Cell {
+                x: left + column,
+                y: top + (line - layer * height),
+                layer,
+            };
+            let at_target = match is_single {
+                true => cell == target.low,
+                false => pin.cells.contains(&cell),
+            };
+            if at_target {
+                self.scratch.cost = label;
+                self.trace_back(local, window)?;
+                return Ok(true);
+            }
+            let edge = KINDS * grid.index(cell) as usize;
+            let serves = self.estimates.serves[layer as usize];
+            let mut go = |edge: usize, local: u32, line: u32, from: u8, cell: Cell| {
+                // Leaving one of the net's edges: the step back has the same bit at the other cell.
+                let cost = match given_up >> from & 1 {
+                    0 => self.edges.cost(edge),
+                    _ => self.edges.cost_without_one(edge),
+                };
+                if cost == NONE {
+                    return Ok(());
+                }
+                // Less than 2³² edges, each of less than 2³².
+                let label = label + u64::from(cost);
+                self.offer(local, line, label, from, target.distance(cell))
+            };
+            if layer > 0 {
+                let layer = layer - 1;
+                let next = Cell { layer, ..cell };
+                go(
+                    edge + 2 - layer_edges,
+                    local - plane,
+                    line - height,
+                    5,
+                    next,
+                )?;
+            }
+            if layer + 1 < layers {
+                let layer = layer + 1;
+                let next = Cell { layer, ..cell };
+                go(edge + 2, local + plane, line + height, 4, next)?;
+            }
+            if serves & 2 != 0 {
+                if cell.y > top {
+                    let y = cell.y - 1;
+                    go(
+                        edge + 1 - row,
+                        local - width,
+                        line - 1,
+                        3,
+                        Cell { y, ..cell },
+                    )?;
+                }
+                if cell.y - top + 1 < height {
+                    let y = cell.y + 1;
+                    go(edge + 1, local + width, line + 1, 1, Cell { y, ..cell })?;
+                }
+            }
+            if serves & 1 != 0 {
+                if column > 0 {
+                    let x = cell.x - 1;
+                    go(edge - KINDS, local - 1, line, 2, Cell { x, ..cell })?;
+                }
+                if column + 1 < width {
+                    let x = cell.x + 1;
+                    go(edge, local + 1, line, 0, Cell { x, ..cell })?;
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Starts a search in `window` with no cell known.
+    fn begin(&mut self, window: Window) -> Result<()> {
+        let layers = self.edges.grid.layers() as usize;
+        let cells = window.width as usize * window.height as usize * layers;
+        let scratch = &mut *self.scratch;
         if scratch.nodes.len() < cells {
             // Written by no search.
             let node = Node {
                 label: 0,
                 search: 0,
                 from: SOURCE,
-                is_final: false,
+                given_up: 0,
             };
             scratch.nodes = Vec::new();
             scratch.nodes = filled_vec(node, cells, SEARCH)?;
             scratch.search = 0;
         }
-        scratch.tree.clear();
-        Ok(Self {
-            edges,
-            least,
-            window,
-            scratch,
-        })
-    }
-
-    /// Adds cells to the tree.
-    fn add(&mut self, cells: &[Cell], net: &Net, apart: &mut [Option<u64>]) -> Result<()> {
-        for &cell in cells {
-            let local = self.local(cell);
-            push(&mut self.scratch.tree, local, SEARCH)?;
-        }
-        for (pin, distance) in net.pins.iter().zip(apart) {
-            if let Some(distance) = distance {
-                let target = Target::of(pin);
-                for &cell in cells {
-                    *distance = (*distance).min(target.distance(cell, self.least));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The index of a cell in the window.
-    fn local(&self, cell: Cell) -> u32 {
-        let Window {
-            x,
-            y,
-            width,
-            height,
-        } = self.window;
-        (cell.layer * height + (cell.y - y)) * width + (cell.x - x)
-    }
-
-    /// The cell with an index in the window.
-    #[inline(always)]
-    fn cell(&self, local: u32) -> Cell {
-        let Window {
-            x,
-            y,
-            width,
-            height,
-        } = self.window;
-        let line = local / width;
-        Cell {
-            x: x + local % width,
-            y: y + line % height,
-            layer: line / height,
-        }
-    }
-
-    /// Finds a cheapest path from the tree to `pin`, and leaves it in the scratch, from the pin to
-    /// the tree. False if there is none.
-    fn reach(&mut self, pin: &Pin) -> Result<bool> {
-        self.begin()?;
-        let target = Target::of(pin);
-        let (width, height) = (self.window.width, self.window.height);
-        let grid = self.edges.grid;
-        let (grid_width, area) = (
-            grid.width() as usize,
-            grid.width() as usize * grid.height() as usize,
-        );
-        let layers = grid.layers();
-        let is_single = pin.cells.len() == 1;
-        for i in 0..self.scratch.tree.len() {
-            let local = self.scratch.tree[i];
-            let estimate = target.distance(self.cell(local), self.least);
-            self.offer(local, 0, SOURCE, estimate)?;
-        }
-        while let Some(Reverse((_, local))) = self.scratch.queue.pop() {
-            let node = &mut self.scratch.nodes[local as usize];
-            if node.is_final {
-                continue;
-            }
-            node.is_final = true;
-            let label = node.label;
-            let cell = self.cell(local);
-            let at_target = match is_single {
-                true => cell == target.low,
-                false => pin.cells.contains(&cell),
-            };
-            if at_target {
-                self.trace_back(local)?;
-                return Ok(true);
-            }
-            let index = grid.index(cell) as usize;
-            let (column, row) = (cell.x - self.window.x, cell.y - self.window.y);
-            let plane = width * height;
-            let steps = [
-                (
-                    column + 1 < width,
-                    KINDS * index,
-                    1,
-                    Cell {
-                        x: cell.x + 1,
-                        ..cell
-                    },
-                ),
-                (
-                    row + 1 < height,
-                    KINDS * index + 1,
-                    width,
-                    Cell {
-                        y: cell.y + 1,
-                        ..cell
-                    },
-                ),
-                (
-                    column > 0,
-                    (KINDS * index).wrapping_sub(KINDS),
-                    1u32.wrapping_neg(),
-                    Cell {
-                        x: cell.x.wrapping_sub(1),
-                        ..cell
-                    },
-                ),
-                (
-                    row > 0,
-                    (KINDS * index + 1).wrapping_sub(KINDS * grid_width),
-                    width.wrapping_neg(),
-                    Cell {
-                        y: cell.y.wrapping_sub(1),
-                        ..cell
-                    },
-                ),
-                (
-                    cell.layer + 1 < layers,
-                    KINDS * index + 2,
-                    plane,
-                    Cell {
-                        layer: cell.layer + 1,
-                        ..cell
-                    },
-                ),
-                (
-                    cell.layer > 0,
-                    (KINDS * index + 2).wrapping_sub(KINDS * area),
-                    plane.wrapping_neg(),
-                    Cell {
-                        layer: cell.layer.wrapping_sub(1),
-                        ..cell
-                    },
-                ),
-            ];
-            for (from, (is_inside, edge, step, next)) in (0..).zip(steps) {
-                if !is_inside {
-                    continue;
-                }
-                let cost = self.edges.cost(edge);
-                if cost == NONE {
-                    continue;
-                }
-                // Less than 2³² edges, each of less than 2³².
-                let label = label + u64::from(cost);
-                let estimate = target.distance(next, self.least);
-                self.offer(local.wrapping_add(step), label, from, estimate)?;
-            }
-        }
-        Ok(false)
-    }
-
-    /// Starts a search with no cell known.
-    fn begin(&mut self) -> Result<()> {
-        self.scratch.queue.clear();
-        if self.scratch.search == u32::MAX {
-            for node in &mut self.scratch.nodes {
+        scratch.queue.clear();
+        if scratch.search == u32::MAX {
+            for node in &mut scratch.nodes {
                 node.search = 0;
             }
-            self.scratch.search = 0;
+            scratch.search = 0;
         }
-        self.scratch.search += 1;
+        scratch.search += 1;
+        for &edge in self.given_up {
+            self.mark(edge, window);
+        }
         Ok(())
+    }
+
+    /// Notes at both cells of an edge that the net gives it up.
+    fn mark(&mut self, edge: usize, window: Window) {
+        let from = self.edges.grid.cell((edge / KINDS) as u32);
+        let (mut to, steps) = (from, [[0, 2], [1, 3], [4, 5]][edge % KINDS]);
+        match edge % KINDS {
+            0 => to.x += 1,
+            1 => to.y += 1,
+            _ => to.layer += 1,
+        }
+        let scratch = &mut *self.scratch;
+        let local = [from, to].map(|cell| local_index(cell, window));
+        let [Some(from), Some(to)] = local else {
+            return;
+        };
+        for ((local, _), step) in [from, to].into_iter().zip(steps) {
+            let node = &mut scratch.nodes[local as usize];
+            if node.search != scratch.search {
+                *node = Node {
+                    label: u64::MAX,
+                    search: scratch.search,
+                    from: SOURCE,
+                    given_up: 0,
+                };
+            }
+            node.given_up |= 1 << step;
+        }
     }
 
     /// Lowers the label of a cell, if the one offered is less.
     #[inline(always)]
-    fn offer(&mut self, local: u32, label: u64, from: u8, estimate: u64) -> Result<()> {
-        let search = self.scratch.search;
-        let node = &mut self.scratch.nodes[local as usize];
-        if node.search == search && node.label <= label {
-            return Ok(());
+    fn offer(&mut self, local: u32, line: u32, label: u64, from: u8, estimate: u64) -> Result<()> {
+        let scratch = &mut *self.scratch;
+        let node = &mut scratch.nodes[local as usize];
+        let mut given_up = 0;
+        if node.search == scratch.search {
+            if node.label <= label {
+                return Ok(());
+            }
+            given_up = node.given_up;
         }
         *node = Node {
             label,
-            search,
+            search: scratch.search,
             from,
-            is_final: false,
+            given_up,
         };
-        let entry = Reverse((label.saturating_add(estimate), local));
-        push_to_heap(&mut self.scratch.queue, entry, SEARCH)
+        let key = label.saturating_add(estimate);
+        scratch.queue.push(Waiting { key, local, line })
     }
 
     /// Writes the path to a cell into the scratch, as indices in the grid.
-    fn trace_back(&mut self, mut local: u32) -> Result<()> {
-        let (width, plane) = (self.window.width, self.window.width * self.window.height);
+    fn trace_back(&mut self, mut local: u32, window: Window) -> Result<()> {
+        let (width, height) = (window.width, window.height);
         self.scratch.path.clear();
         loop {
-            let cell = self.edges.grid.index(self.cell(local));
+            let line = local / width;
+            let cell = self.edges.grid.index(Cell {
+                x: window.x + local % width,
+                y: window.y + line % height,
+                layer: line / height,
+            });
             push(&mut self.scratch.path, cell, PATHS)?;
-            local = match self.scratch.nodes[local as usize].from {
+            local = match self.scratch.nodes[local as usize].from & !FINAL {
                 0 => local - 1,
                 1 => local - width,
                 2 => local + 1,
                 3 => local + width,
-                4 => local - plane,
-                5 => local + plane,
+                4 => local - width * height,
+                5 => local + width * height,
                 _ => return Ok(()),
             };
         }
     }
+}
+
+/// The index of a cell in a window, and the number of its row there, if it is in the window.
+#[inline(always)]
+fn local_index(cell: Cell, window: Window) -> Option<(u32, u32)> {
+    let column = cell.x.checked_sub(window.x)?;
+    let row = cell.y.checked_sub(window.y)?;
+    if column >= window.width || row >= window.height {
+        return None;
+    }
+    let line = cell.layer * window.height + row;
+    Some((line * window.width + column, line))
 }
