@@ -20,6 +20,9 @@ SLOW = 2.0
 
 def measure(task: Task, settings: Settings) -> Iterator[dict[str, Any]]:
     """A row for each program on each input."""
+    for each in task.programs:
+        if settings.on in each.on and (why := each.missing()):
+            print(f"{task.name}: {each.library} is left out: {why}", file=sys.stderr)
     for given in task.inputs(settings):
         yield from _measure(task, given, settings)
 

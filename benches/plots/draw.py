@@ -14,6 +14,7 @@ from .results import Results, Row, ratio
 COLORS = {
     "trazar": "#d55e00",
     "OpenCV": "#0072b2",
+    "OpenCV C++": "#004a75",
     "SciPy": "#009e73",
     "scikit-image": "#7b3fa0",
     "cc3d": "#8c6d31",
@@ -21,8 +22,10 @@ COLORS = {
     "xarray-spatial": "#56a3d9",
     "shapely": "#8c6d31",
     "pycocotools": "#0072b2",
+    "kornia-rs": "#56a3d9",
     "CuPy": "#5a9e00",
     "cuCIM": "#003b00",
+    "NPP": "#c2185b",
     "copy": "#888888",
 }
 STYLES = {"core": "-", "cores": "--", "gpu": ":"}

@@ -49,8 +49,9 @@ mod work;
 
 use pyo3::prelude::*;
 
-/// The module `trazar._trazar`.
-#[pymodule]
+/// The module `trazar._trazar`. Its classes are frozen, and it has no state but caches that are locked,
+/// so free-threaded Python needs no GIL for it.
+#[pymodule(gil_used = false)]
 mod _trazar {
     #[pymodule_export]
     use super::arguments::checked_offset;
