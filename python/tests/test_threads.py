@@ -36,7 +36,8 @@ def jobs(rng: np.random.Generator) -> dict[str, Callable[[], Any]]:
     regions = trazar.polygonize(classes)
     masks = np.asfortranarray(stack.transpose(1, 2, 0).astype(np.uint8))
     rles = trazar.rle.encode(masks)
-    costs = trazar.cost_distance(friction, [(0, 0)])
+    costs = trazar.cost_distance(friction, [(0, 0)], direction=True)
+    pins = [(0, 0), (39, 39), (0, 39), (20, 7)]
     return {
         "find_contours": lambda: trazar.find_contours(mask),
         "find_contours_batch": lambda: trazar.find_contours_batch(stack),
@@ -53,14 +54,14 @@ def jobs(rng: np.random.Generator) -> dict[str, Callable[[], Any]]:
         "simplify": lambda: regions.simplify(2.0).points,
         "shapes": lambda: list(trazar.shapes(classes)),
         "sieve": lambda: trazar.sieve(classes, 5),
-        "contours' areas": lambda: contours.areas,
+        "contours' areas": lambda: contours.areas(),
         "contours' files": lambda: (contours.to_svg(), contours.to_geojson()),
         "pickled contours": lambda: pickle.loads(pickle.dumps(contours)).points,
         "pickled grid": lambda: trazar.distances(pickle.loads(pickle.dumps(grid)), [(3, 3)]),
         "distances": lambda: trazar.distances(grid, [(0, 0)]),
-        "route": lambda: trazar.route(grid, [(0, 0), (39, 39), (0, 39), (20, 7)]).cost,
+        "route": lambda: trazar.route(grid, [pins])[0].paths(),
         "cost_distance": lambda: trazar.cost_distance(friction, [(5, 5)]).cost,
-        "least_cost_path": lambda: costs.path_to((49, 59)) if hasattr(costs, "path_to") else None,
+        "path_to": lambda: costs.path_to((49, 59)).cells,
         "encode": lambda: trazar.rle.encode(masks),
         "decode": lambda: trazar.rle.decode(rles),
         "merge": lambda: trazar.rle.merge(rles),
