@@ -31,12 +31,12 @@ def _library() -> ctypes.CDLL | str:
         target = str(Path(folder, "opencv.so"))
         command = [compiler, "-std=c++17", "-O3", "-shared", "-fPIC", str(SOURCE), "-o", target]
         command += [*flags, *paths, "-lopencv_imgproc", "-lopencv_core"]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            return f"opencv.cpp does not compile: {done.stderr.strip()[:500]}"
         try:
+            subprocess.run(command, check=True, capture_output=True, text=True)
             library = ctypes.CDLL(target)
-        except OSError as error:
+        except subprocess.CalledProcessError as error:
+            return f"opencv.cpp does not compile: {error.stderr.strip()[:500]}"
+        except OSError as error:  # No such compiler, or OpenCV's libraries are not found.
             return str(error)
     for name in ("opencv_contours", "opencv_labels", "opencv_label_pixels"):
         getattr(library, name).restype = ctypes.c_void_p
