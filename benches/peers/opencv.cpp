@@ -35,8 +35,8 @@ const char* opencv_version() { return CV_VERSION; }
 
 void opencv_threads(int count) { cv::setNumThreads(count); }
 
-// Contours with CHAIN_APPROX_SIMPLE; null after an exception. Without the hierarchy, OpenCV 4.14 and
-// later has a quicker algorithm, with threads, for RETR_LIST.
+// Contours with CHAIN_APPROX_SIMPLE, as RETR_LIST or RETR_TREE gives them; null after an exception.
+// Without the hierarchy, OpenCV 4.14 and later has a quicker algorithm, with threads, for lists.
 Contours* opencv_contours(
     const uint8_t* pixels, int height, int width, bool list, bool with_hierarchy)
 try {

@@ -67,8 +67,15 @@ def jobs(rng: np.random.Generator) -> dict[str, Callable[[], Any]]:
         "merge": lambda: trazar.rle.merge(rles),
         "iou": lambda: trazar.rle.iou(rles, rles, [0] * len(rles)),
         "info": lambda: trazar.info()["version"],
-        "an error": lambda: str(pytest.raises(trazar.InputError, trazar.label, mask[0]).value),
+        "an error": lambda: refused(mask[0]),
     }
+
+
+def refused(image: np.ndarray) -> str:
+    """What is said of an image that is none."""
+    with pytest.raises(trazar.InputError) as error:
+        trazar.label(image)
+    return str(error.value)
 
 
 def same(a: Any, b: Any) -> bool:
