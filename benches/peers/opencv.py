@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import functools
 import os
@@ -15,34 +16,40 @@ import numpy as np
 SOURCE = Path(__file__).with_name("opencv.cpp")
 
 
+#: Names the library for processes that this one starts, so that it is compiled once.
+COMPILED = "TRAZAR_BENCHES_OPENCV"
+
+
 @functools.cache
 def _library() -> ctypes.CDLL | str:
     """The library, or why there is none. ``PKG_CONFIG_PATH`` may name another OpenCV."""
-    compiler = os.environ.get("CXX") or shutil.which("c++")
-    if compiler is None:
-        return "no C++ compiler"
     try:
-        command = ["pkg-config", "--cflags", "--libs-only-L", "opencv4"]
-        flags = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-    except (OSError, subprocess.CalledProcessError):
-        return "pkg-config knows no opencv4: apt-get install pkg-config libopencv-dev"
-    paths = [f"-Wl,-rpath,{flag[2:]}" for flag in flags if flag.startswith("-L")]
-    with tempfile.TemporaryDirectory() as folder:
-        target = str(Path(folder, "opencv.so"))
-        command = [compiler, "-std=c++17", "-O3", "-shared", "-fPIC", str(SOURCE), "-o", target]
-        command += [*flags, *paths, "-lopencv_imgproc", "-lopencv_core"]
-        try:
-            subprocess.run(command, check=True, capture_output=True, text=True)
-            library = ctypes.CDLL(target)
-        except subprocess.CalledProcessError as error:
-            return f"opencv.cpp does not compile: {error.stderr.strip()[:500]}"
-        except OSError as error:  # No such compiler, or OpenCV's libraries are not found.
-            return str(error)
+        if COMPILED not in os.environ:
+            os.environ[COMPILED] = _compile()
+        library = ctypes.CDLL(os.environ[COMPILED])
+    except subprocess.CalledProcessError as error:
+        return f"{error.cmd[0]}: {error.stderr.strip()[:500]}"
+    except OSError as error:  # No such program, or OpenCV's libraries are not found.
+        return str(error)
     for name in ("opencv_contours", "opencv_labels", "opencv_label_pixels"):
         getattr(library, name).restype = ctypes.c_void_p
     library.opencv_contour_count.restype = ctypes.c_size_t
     library.opencv_version.restype = ctypes.c_char_p
     return library
+
+
+def _compile() -> str:
+    """The library's path, in a folder that this process removes at its end."""
+    command = ["pkg-config", "--cflags", "--libs-only-L", "opencv4"]
+    flags = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    paths = [f"-Wl,-rpath,{flag[2:]}" for flag in flags if flag.startswith("-L")]
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder)
+    target = str(Path(folder, "opencv.so"))
+    command = [os.environ.get("CXX", "c++"), "-std=c++17", "-O3", "-shared", "-fPIC"]
+    command += [str(SOURCE), "-o", target, *flags, *paths, "-lopencv_imgproc", "-lopencv_core"]
+    subprocess.run(command, check=True, capture_output=True, text=True)
+    return target
 
 
 def missing() -> str | None:
