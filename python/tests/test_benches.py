@@ -34,9 +34,12 @@ def test_a_wrong_result_is_noticed(capsys):
     task.program("absent", needs=("no_such_module",))(lambda data, settings: None)
     task.program("no GPU", missing=lambda: "no driver")(lambda data, settings: None)
 
+    class Panic(BaseException):
+        """As what pyo3 makes of a panic."""
+
     @task.program("fails")
     def fails(data, settings):
-        raise ValueError("not today")
+        raise Panic("not today")
 
     rows = rows_of(task)
     assert rows.keys() == {"trazar", "right", "wrong", "fails"}
