@@ -35,6 +35,11 @@ def quadratic(given: Input) -> bool:
     return given.name == "noise" and given.shape[0] > 1024
 
 
+def arrays(found) -> list[np.ndarray]:
+    """Our contours in two arrays, as a program without Python's lists has them, as a list."""
+    return [each.reshape(-1, 1, 2) for each in found]
+
+
 def _tree() -> Task:
     task = Task("contours", "contours, tree", same)
     task.on(inputs)
@@ -43,6 +48,10 @@ def _tree() -> Task:
     @task.program("trazar", on=("core", "cores", "gpu"), convert=lambda found: found[0])
     def ours(image, settings):
         return lambda: trazar.find_contours(image, device=settings.device)
+
+    @task.program("trazar.trace", on=("core", "cores"), convert=arrays)
+    def as_arrays(image, settings):
+        return lambda: trazar.trace(image, device=settings.device)
 
     @task.program("OpenCV", needs=("cv2",), convert=lambda found: found[0], skip=quadratic)
     def opencv_python(image, settings):
@@ -64,6 +73,10 @@ def _list() -> Task:
     @task.program("trazar", on=("core", "cores"), convert=lambda found: found[0])
     def ours(image, settings):
         return lambda: trazar.find_contours(image, trazar.RETR_LIST, device=settings.device)
+
+    @task.program("trazar.trace", on=("core", "cores"), convert=arrays)
+    def as_arrays(image, settings):
+        return lambda: trazar.trace(image, retrieval="list", device=settings.device)
 
     @task.program("OpenCV", needs=("cv2",), convert=lambda found: found[0])
     def opencv_python(image, settings):

@@ -13,6 +13,7 @@ from .results import Results, Row, ratio
 
 COLORS = {
     "trazar": "#d55e00",
+    "trazar.trace": "#f0a46c",
     "OpenCV": "#0072b2",
     "OpenCV C++": "#004a75",
     "SciPy": "#009e73",
