@@ -9,13 +9,15 @@
 # | target                      | is for                              | linked by            |
 # |-----------------------------|-------------------------------------|----------------------|
 # | x86_64-unknown-linux-gnu    | glibc 2.17 and later                | Zig                  |
+# | free-threaded               | the same, free-threaded Python 3.14 | Zig                  |
 # | aarch64-unknown-linux-gnu   | glibc 2.17 and later                | Zig                  |
 # | x86_64-pc-windows-gnu       | Windows 10 and later                | MinGW-w64's gcc      |
 # | aarch64-apple-darwin        | macOS 11 and later, Apple's chips   | Zig                  |
 #
 # It needs rustup, Python with venv, and for Windows `apt-get install gcc-mingw-w64-x86-64`. For
 # macOS, rustc warns that there is no SDK of Apple's; Zig needs none. A wheel serves CPython 3.10
-# and all later ones.
+# and all later ones; free-threaded Python has no stable ABI before 3.15, so its wheel serves one
+# version. None of these Pythons need be there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -29,8 +31,8 @@ while [[ $# -gt 0 ]]; do
     esac
 done
 if [[ ${#targets[@]} -eq 0 ]]; then
-    targets=(x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu x86_64-pc-windows-gnu
-        aarch64-apple-darwin)
+    targets=(x86_64-unknown-linux-gnu free-threaded aarch64-unknown-linux-gnu
+        x86_64-pc-windows-gnu aarch64-apple-darwin)
 fi
 
 # maturin says what a wheel for Linux needs of its system, and refuses one that needs more than its
@@ -42,8 +44,11 @@ python3 -m venv "$tools"
 export PATH=$tools/bin:$PATH
 
 for target in "${targets[@]}"; do
-    rustup target add "$target"
     options=(--zig)
+    case $target in
+        free-threaded) target=x86_64-unknown-linux-gnu options+=(--interpreter python3.14t) ;;
+    esac
+    rustup target add "$target"
     case $target in
         *-linux-gnu) options+=(--compatibility manylinux2014) ;;
         *-windows-gnu) options=() ;;

@@ -6,7 +6,9 @@ import numpy as np
 
 import trazar
 
+from . import opencv
 from .images import masks
+from .machine import cores
 from .task import Input, Settings, Task
 
 
@@ -15,6 +17,12 @@ def same(ours, theirs):
     if len(ours) != len(theirs):
         return f"{len(theirs)} contours, ours are {len(ours)}"
     return None if all(map(np.array_equal, ours, theirs)) else "other points"
+
+
+def same_in_any_order(ours, theirs):
+    """The same contours, each from the same first point."""
+    sort = lambda found: sorted(each.tobytes() for each in found)  # noqa: E731
+    return None if sort(ours) == sort(theirs) else "other contours"
 
 
 def inputs(settings: Settings):
@@ -27,6 +35,11 @@ def quadratic(given: Input) -> bool:
     return given.name == "noise" and given.shape[0] > 1024
 
 
+def arrays(found) -> list[np.ndarray]:
+    """Our contours in two arrays, as a program without Python's lists has them, as a list."""
+    return [each.reshape(-1, 1, 2) for each in found]
+
+
 def _tree() -> Task:
     task = Task("contours", "contours, tree", same)
     task.on(inputs)
@@ -36,11 +49,19 @@ def _tree() -> Task:
     def ours(image, settings):
         return lambda: trazar.find_contours(image, device=settings.device)
 
+    @task.program("trazar.trace", on=("core", "cores"), convert=arrays)
+    def as_arrays(image, settings):
+        return lambda: trazar.trace(image, device=settings.device)
+
     @task.program("OpenCV", needs=("cv2",), convert=lambda found: found[0], skip=quadratic)
-    def opencv(image, settings):
+    def opencv_python(image, settings):
         import cv2
 
         return lambda: cv2.findContours(image, cv2.RETR_TREE, cv2.CHAIN_APPROX_SIMPLE)
+
+    @task.program("OpenCV C++", missing=opencv.missing, convert=opencv.contours, skip=quadratic)
+    def opencv_cpp(image, settings):
+        return opencv.find_contours(image, 1, flat=False)
 
     return task
 
@@ -53,11 +74,27 @@ def _list() -> Task:
     def ours(image, settings):
         return lambda: trazar.find_contours(image, trazar.RETR_LIST, device=settings.device)
 
+    @task.program("trazar.trace", on=("core", "cores"), convert=arrays)
+    def as_arrays(image, settings):
+        return lambda: trazar.trace(image, retrieval="list", device=settings.device)
+
     @task.program("OpenCV", needs=("cv2",), convert=lambda found: found[0])
-    def opencv(image, settings):
+    def opencv_python(image, settings):
         import cv2
 
         return lambda: cv2.findContours(image, cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)
+
+    @task.program(
+        "OpenCV C++",
+        missing=opencv.missing,
+        on=("core", "cores"),
+        convert=opencv.contours,
+        same=same_in_any_order,
+    )
+    def opencv_cpp(image, settings):
+        """Without a hierarchy, which Python always asks for: OpenCV 4.14 and later has a quicker
+        algorithm for that, with threads, and gives the contours in another order."""
+        return opencv.find_contours(image, 1 if settings.on == "core" else cores(), flat=True)
 
     return task
 

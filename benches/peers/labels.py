@@ -6,7 +6,9 @@ import numpy as np
 
 import trazar
 
+from . import npp, opencv
 from .images import masks
+from .machine import cores
 from .task import Settings, Task, same_partition
 
 EIGHT = np.ones((3, 3), int)
@@ -27,10 +29,15 @@ def ours(image, settings):
 
 
 @task.program("OpenCV", needs=("cv2",), on=("core", "cores"))
-def opencv(image, settings):
+def opencv_python(image, settings):
     import cv2
 
     return lambda: cv2.connectedComponents(image)[1]
+
+
+@task.program("OpenCV C++", missing=opencv.missing, on=("core", "cores"), convert=opencv.labels)
+def opencv_cpp(image, settings):
+    return opencv.find_labels(image, 1 if settings.on == "core" else cores())
 
 
 @task.program("SciPy", needs=("scipy",))
@@ -55,6 +62,35 @@ def cc3d(image, settings):
     return lambda: cc3d.connected_components(flags, connectivity=8)
 
 
+@task.program("kornia-rs", needs=("kornia_rs",), on=("core", "cores"), convert=np.squeeze)
+def kornia(image, settings):
+    from kornia_rs import imgproc
+
+    pixels = image[:, :, np.newaxis]
+    return lambda: imgproc.connected_components(pixels, 8)[1]
+
+
+@task.program(
+    "kornia-rs",
+    needs=("kornia_rs",),
+    missing=npp.missing_gpu,
+    on=("gpu",),
+    convert=np.squeeze,
+)
+def kornia_on_gpu(image, settings):
+    """From an array in the host's memory to one, as ours."""
+    from kornia_rs import imgproc
+    from kornia_rs.image import Image
+
+    pixels = image[:, :, np.newaxis]
+
+    def call():
+        on_gpu = Image.fromarray(pixels, "L").to_cuda()
+        return imgproc.connected_components(on_gpu, 8)[1].cpu().numpy()
+
+    return call
+
+
 @task.program("CuPy", needs=("cupy",), on=("gpu",))
 def cupy(image, settings):
     """From an array in the host's memory to one, as ours."""
@@ -70,6 +106,12 @@ def cucim(image, settings):
     from cucim.skimage import measure
 
     return lambda: measure.label(cupy.asarray(image), connectivity=2).get()
+
+
+@task.program("NPP", missing=npp.missing, on=("gpu",), convert=npp.foreground)
+def npp_labels(image, settings):
+    """It labels the background's regions, too, and its numbers have gaps."""
+    return npp.call((image != 0).view(np.uint8), 8)
 
 
 TASKS = [task]

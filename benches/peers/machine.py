@@ -11,11 +11,14 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from . import opencv
+
 #: Packages whose versions count, as PyPI names them.
 PACKAGES = (
     "trazar", "numpy", "opencv-python-headless", "scipy", "scikit-image",
     "connected-components-3d", "rasterio", "xarray-spatial", "numba", "shapely", "pycocotools",
-    "dask", "cupy-cuda12x", "cupy-cuda13x", "cucim-cu12", "cucim-cu13",
+    "dask", "kornia-rs", "cupy-cuda12x", "cupy-cuda13x", "cucim-cu12", "cucim-cu13",
+    "nvidia-npp", "nvidia-npp-cu12",
 )  # fmt: skip
 
 
@@ -42,6 +45,8 @@ def versions() -> dict[str, str]:
             found[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
+    if in_cpp := opencv.version():
+        found["OpenCV C++"] = in_cpp
     return found
 
 

@@ -57,6 +57,8 @@ class Program:
     prepare: Callable[[Any, Settings], Callable[[], Any]]
     #: Modules without which it is left out.
     needs: tuple[str, ...] = ()
+    #: Says what else is missing, or nothing; asked where it would be measured.
+    missing: Callable[[], str | None] = lambda: None
     #: Where it is measured. One that uses one core in any case is measured there alone.
     on: tuple[str, ...] = ("core",)
     #: Brings a result to the form that ``same`` takes, outside the time.
@@ -69,8 +71,9 @@ class Program:
     skip: Callable[[Input], bool] = lambda given: False
 
     def is_there(self) -> bool:
-        """Whether its modules are installed."""
-        return all(importlib.util.find_spec(name.split(".")[0]) for name in self.needs)
+        """Whether its modules are installed, and nothing else is missing."""
+        modules = (importlib.util.find_spec(name.split(".")[0]) for name in self.needs)
+        return all(modules) and self.missing() is None
 
 
 class Task:

@@ -20,6 +20,9 @@ SLOW = 2.0
 
 def measure(task: Task, settings: Settings) -> Iterator[dict[str, Any]]:
     """A row for each program on each input."""
+    for each in task.programs:
+        if settings.on in each.on and (why := each.missing()):
+            print(f"{task.name}: {each.library} is left out: {why}", file=sys.stderr)
     for given in task.inputs(settings):
         yield from _measure(task, given, settings)
 
@@ -57,8 +60,9 @@ def _measure(task: Task, given: Input, settings: Settings) -> Iterator[dict[str,
             began = time.perf_counter()
             result = call()
             first = time.perf_counter() - began
-        except Exception as error:  # What another program raises says why it has no time.
-            if each is task.programs[0]:
+        except BaseException as error:
+            # What another program raises says why it has no time. A panic in Rust is no Exception.
+            if each is task.programs[0] or isinstance(error, (KeyboardInterrupt, SystemExit)):
                 raise
             said = f"{type(error).__name__}: {str(error)[:200]}"
             print(f"{task.name}, {given.name}, {each.library}: {said}", file=sys.stderr)

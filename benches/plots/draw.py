@@ -13,7 +13,9 @@ from .results import Results, Row, ratio
 
 COLORS = {
     "trazar": "#d55e00",
+    "trazar.trace": "#f0a46c",
     "OpenCV": "#0072b2",
+    "OpenCV C++": "#004a75",
     "SciPy": "#009e73",
     "scikit-image": "#7b3fa0",
     "cc3d": "#8c6d31",
@@ -21,8 +23,10 @@ COLORS = {
     "xarray-spatial": "#56a3d9",
     "shapely": "#8c6d31",
     "pycocotools": "#0072b2",
+    "kornia-rs": "#56a3d9",
     "CuPy": "#5a9e00",
     "cuCIM": "#003b00",
+    "NPP": "#c2185b",
     "copy": "#888888",
 }
 STYLES = {"core": "-", "cores": "--", "gpu": ":"}
@@ -151,7 +155,7 @@ def routes(results: Results) -> Figure | None:
     rows = results.where(figure="routes", task="a net's tree")
     if not rows:
         return None
-    drawn, [axes] = new(5.2, 3.6)
+    drawn, [axes] = new(5.2, 4.6)
     for key in dict.fromkeys((row.library, row.on) for row in rows):
         of = [row for row in rows if (row.library, row.on) == key]
         line(axes, of, results, lambda row: row.amount or 1)
@@ -174,7 +178,7 @@ def scaling(results: Results) -> Figure | None:
     by_case = {key: of for key, of in by_case.items() if 1 in of}
     if not by_case:
         return None
-    drawn, [axes] = new(5.2, 3.6)
+    drawn, [axes] = new(5.2, 4.6)
     counts = sorted({n for of in by_case.values() for n in of if isinstance(n, int)})
     axes.plot(counts, counts, color="#888888", linestyle=":", label="ideal")
     jobs = list(dict.fromkeys(job for job, _ in by_case))
@@ -192,7 +196,7 @@ def scaling(results: Results) -> Figure | None:
         axes.set(xscale="log", yscale="log")
         plain_ticks(axes.yaxis, counts)
     plain_ticks(axes.xaxis, counts)
-    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=7.5)
+    drawn.legend(loc="outside lower center", ncols=2, fontsize=7.5)
     return drawn
 
 
@@ -203,7 +207,7 @@ def batches(results: Results) -> Figure | None:
     if not rows:
         return None
     cases = list(dict.fromkeys(row.case for row in rows))
-    drawn, [axes] = new(5.2, 3.6)
+    drawn, [axes] = new(5.2, 4.6)
     names, ticks, place, seen = [], [], 0.0, set()
     for case in cases:
         here = [row for row in rows if row.case == case]
@@ -230,6 +234,16 @@ def batches(results: Results) -> Figure | None:
     return drawn
 
 
+#: What a plot says above itself.
+TITLES = {
+    "contours": "Contours with nesting",
+    "labels": "Labels of connected components",
+    "ratios": "Polygons, measures and distances",
+    "routes": "Routes",
+    "scaling": "This library, by cores",
+    "batches": "Many images of one size in one call",
+}
+
 PLOTS = {
     "contours": contours,
     "labels": labels,
@@ -254,6 +268,7 @@ def draw(results: Results, folder: Path) -> list[str]:
         figure = plot(results)
         if figure is None:
             continue
+        figure.suptitle(TITLES[name], fontsize=11.5, fontweight="bold")
         path = folder / f"results-{results.name}-{name}.svg"
         figure.savefig(path, metadata={"Date": None, "Description": digest(results)})
         text = path.read_text()

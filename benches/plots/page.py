@@ -12,11 +12,13 @@ HEAD = """\
 
 What takes how long, beside the programs that people would use otherwise: the same images, in the
 same run, on the same machine; results compared before anything is timed. Every number and plot here
-is made from the JSON that each section names ([`benches/render`](../benches/README.md)); nothing is
-typed by hand. `benches/run` repeats all of it on your machine, and [`trazar bench`](cli/bench.md)
-says in a minute how fast this library is there. A time is the median of some runs, from an array of
-one byte per pixel to the result as a user has it, Python's lists included.
-What bounds the kernels, and what was tried, is in [engineering](engineering/README.md).
+is made from the JSON that its section names, to which the plots lead
+([`benches/render`](../benches/README.md)); nothing is typed by hand. `benches/run` repeats all of
+it on your machine, and [`trazar bench`](cli/bench.md) says in a minute how fast this library is
+there. A time is the median of some runs, from an array of one byte per pixel to the result as a
+user has it, Python's lists included. OpenCV in C++ has none to make, nor has `trazar.trace`, which
+gives arrays. What bounds the kernels, and what was tried, is in
+[engineering](engineering/README.md).
 """
 
 CAPTIONS = {
@@ -88,15 +90,16 @@ def summary(results: Results) -> list[str]:
 
 
 def pictures(results: Results, plots: list[str]) -> list[str]:
-    """Wide ones alone, the others two in a line."""
-    lines = []
+    """Wide ones alone, the others two in a line; each leads to the JSON."""
+    lines, data = [], f"results/{results.path.name}"
     for name in plots:
         source = f"images/results-{results.name}-{name}.svg"
         if name in WIDE:
-            lines.append(f"![{CAPTIONS[name]}]({source})")
+            lines.append(f"[![{CAPTIONS[name]}]({source})]({data})")
             lines.append("")
         else:
-            lines.append(f'<img src="{source}" alt="{CAPTIONS[name]}" width="49%">')
+            image = f'<img src="{source}" alt="{CAPTIONS[name]}" width="49%">'
+            lines.append(f'<a href="{data}">{image}</a>')
     return [*lines, ""]
 
 

@@ -123,11 +123,11 @@ def digits(number: float) -> str:
 
 
 def time(seconds: float) -> str:
-    """A time with three digits, in the unit that fits."""
+    """A time with three digits, in the unit that fits, in one line."""
     number, unit = next(
         (seconds * scale, unit)
         for most, scale, unit in [(1e-3, 1e6, "µs"), (1, 1e3, "ms"), (float("inf"), 1, "s")]
         if seconds < most
     )
     decimals = 2 if number < 9.995 else 1 if number < 99.95 else 0
-    return f"{number:.{decimals}f} {unit}"
+    return f"{number:.{decimals}f}\u00a0{unit}"

@@ -293,7 +293,7 @@ pub(crate) fn region_dicts<'py>(
     let py = contours.py();
     let contours = &contours.get().contours;
     // None of the new objects is garbage, and a collection would take as long as making them.
-    // SAFETY: the GIL is held.
+    // SAFETY: this thread is attached to the interpreter.
     let was_enabled = unsafe { ffi::PyGC_Disable() } == 1;
     let made = make_dicts(py, contours, values, &transform);
     if was_enabled {

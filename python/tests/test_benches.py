@@ -25,20 +25,25 @@ def rows_of(task: Task) -> dict[str, dict]:
     return {row["library"]: row for row in measure(task, QUICK)}
 
 
-def test_a_wrong_result_is_noticed():
+def test_a_wrong_result_is_noticed(capsys):
     task = Task("none", "square", equal)
     task.on(lambda settings: iter([Input("numbers", (1, 3), np.arange(3))]))
     task.program("trazar")(lambda data, settings: lambda: data**2)
     task.program("right")(lambda data, settings: lambda: data * data)
     task.program("wrong")(lambda data, settings: lambda: data * 2 + 1)
     task.program("absent", needs=("no_such_module",))(lambda data, settings: None)
+    task.program("no GPU", missing=lambda: "no driver")(lambda data, settings: None)
+
+    class Panic(BaseException):
+        """As what pyo3 makes of a panic."""
 
     @task.program("fails")
     def fails(data, settings):
-        raise ValueError("not today")
+        raise Panic("not today")
 
     rows = rows_of(task)
     assert rows.keys() == {"trazar", "right", "wrong", "fails"}
+    assert capsys.readouterr().err.count("square: no GPU is left out: no driver\n") == 1
     assert rows["right"]["verified"] and rows["right"]["seconds"] > 0
     assert not rows["wrong"]["verified"] and rows["wrong"]["note"] == "other values"
     assert rows["fails"]["seconds"] is None and "not today" in rows["fails"]["note"]

@@ -133,4 +133,46 @@ mod tests {
         assert_eq!(change(1.02, 0.001), Change::Noise);
         assert_eq!(change(0.98, 0.001), Change::Noise);
     }
+
+    /// Of a file of earlier results, one job on one device has become 10 % slower.
+    #[test]
+    fn a_planted_slowness_is_told() {
+        let row = |job: &str, device: &str| {
+            serde_json::json!({
+                "job": job, "input": "blobs 64 × 64", "device": device, "found": "9 contours",
+                "pixels": 4096, "bytes": 20_000, "runs": 40, "copy_seconds": 1e-6,
+                "seconds": { "least": 0.98e-3, "median": 1e-3, "spread": [0.99e-3, 1.02e-3] },
+            })
+        };
+        let file = serde_json::json!({
+            "trazar": "0.2.0", "date": "2026-11-25T03:09:00Z",
+            "machine": { "processor": "one", "cores": 2, "system": "linux", "gpu": "none" },
+            "results": [row("label", "core"), row("trace", "core"), row("trace", "cpu")],
+        });
+        let read = |file: &serde_json::Value| -> Results {
+            serde_json::from_str(&file.to_string()).expect("as it is written")
+        };
+        let old = read(&file);
+        let unchanged = Changes::between(&old, &read(&file));
+        assert_eq!(
+            (unchanged.compared, unchanged.slower, unchanged.faster),
+            (3, 0, 0)
+        );
+
+        let mut planted = file.clone();
+        planted["results"][2]["seconds"] = serde_json::json!(
+            { "least": 1.078e-3, "median": 1.1e-3, "spread": [1.089e-3, 1.122e-3] });
+        let lines = |old: &Results, new: &Results| Changes::between(old, new).lines;
+        assert_eq!(
+            lines(&old, &read(&planted)),
+            [
+                "slower: trace, blobs 64 × 64, cpu: 1.10 ms was 1.00 ms (+10.0 %)",
+                "against 2026-11-25T03:09:00Z: 3 compared, 2 as before within the noise",
+            ]
+        );
+        assert_eq!(
+            lines(&read(&planted), &old)[0],
+            "faster: trace, blobs 64 × 64, cpu: 1.00 ms was 1.10 ms (-9.1 %)"
+        );
+    }
 }

@@ -250,7 +250,7 @@ fn capsule<'py, M: Managed>(
 /// # Safety
 /// `capsule` is a capsule that is being destroyed; if it is called `name`, it has an `M`.
 unsafe fn delete_unused<M: Managed>(capsule: *mut ffi::PyObject, name: &CStr) {
-    // SAFETY: the caller's promise; called with the GIL, as destructors are.
+    // SAFETY: the caller's promise; the thread is attached to the interpreter, as destructors are.
     unsafe {
         if ffi::PyCapsule_IsValid(capsule, name.as_ptr()) == 1
             && let Some(pointer) = NonNull::new(ffi::PyCapsule_GetPointer(capsule, name.as_ptr()))
