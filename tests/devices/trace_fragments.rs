@@ -542,7 +542,7 @@ pub(crate) fn numbers_of_borders_around_a_blocks_memory<D: Device>(device: &D) {
     // After one border with many points there is room for the points of many borders, but not for
     // these.
     let comb = BinaryImage::from_fn(2 * 96, 2 * 64, |x, y| x % 2 == 0 || y == 0).unwrap();
-    for image in [&comb, &dots(300), &comb] {
+    for image in [&comb, &dots(250), &comb] {
         assert_same("a comb and dots", &tracer, image, 12);
     }
 }

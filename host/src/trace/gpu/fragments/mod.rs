@@ -71,7 +71,7 @@ pub(super) fn trace<G: Gpu>(
         let needed = needed(raster, TILE_HEIGHT, &counts)?;
         // planted: arena-second-run
         if !needed.fit(&memory.sizes) {
-            sizes = sizes.max(needed);
+            sizes = memory.sizes.max(needed);
             continue;
         }
         if few.is_some_and(|room| counts[count::BORDERS as usize] > room) {
