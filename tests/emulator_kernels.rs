@@ -143,11 +143,14 @@ fn every_kernel_of_the_ptx_is_emulated() {
                 .unwrap();
         }
     }
-    // Few dense tiles, where those of the other image all are.
+    // Few dense tiles, where those of the other image all are. At first, the image is expected to be
+    // like that one.
     let on_device_sparse = DeviceImage::upload(&emulator, &sparse).unwrap();
-    tracer
-        .trace(&on_device_sparse, &TraceOptions::default())
-        .unwrap();
+    for _ in 0..2 {
+        tracer
+            .trace(&on_device_sparse, &TraceOptions::default())
+            .unwrap();
+    }
     // As the largest images.
     hooks::with_wide_keys(tracer.clone())
         .trace(&on_device, &TraceOptions::default())
