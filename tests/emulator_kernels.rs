@@ -143,8 +143,8 @@ fn every_kernel_of_the_ptx_is_emulated() {
                 .unwrap();
         }
     }
-    // Few dense tiles, where those of the other image all are. At first, the image is expected to be
-    // like that one.
+    // Few dense tiles, where those of the other image all are. At first, the image is expected to
+    // be like that one.
     let on_device_sparse = DeviceImage::upload(&emulator, &sparse).unwrap();
     for _ in 0..2 {
         tracer

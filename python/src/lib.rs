@@ -49,8 +49,8 @@ mod work;
 
 use pyo3::prelude::*;
 
-/// The module `trazar._trazar`. Its classes are frozen, and its state is locked or a thread's own, so
-/// that free-threaded Python needs no GIL for it.
+/// The module `trazar._trazar`. Its classes are frozen, and its state is locked or a thread's own,
+/// so that free-threaded Python needs no GIL for it.
 #[pymodule(gil_used = false)]
 mod _trazar {
     #[pymodule_export]

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::counts::{EdgeCounts, UNLIMITED};
 use crate::error::{Error, Result};
+use crate::geometry::Cell;
 use crate::memory::{collect, par_collect, reserve, zeroed_vec};
 use crate::route::grid::{BLOCKED, RoutingGrid};
 
@@ -94,7 +95,7 @@ impl<'a> Edges<'a> {
     }
 
     /// The number of the edge between neighbours, given their indices.
-    pub(super) fn between(&self, a: u32, b: u32) -> usize {
+    fn between(&self, a: u32, b: u32) -> usize {
         let (low, step) = (a.min(b) as usize, a.abs_diff(b));
         let (width, height) = (self.grid.width(), self.grid.height());
         // With a width of 1, the next cell is that of the next row, and so on.
@@ -106,6 +107,23 @@ impl<'a> Edges<'a> {
             2
         };
         KINDS * low + kind
+    }
+
+    /// The numbers of a path's edges, given the indices of its cells.
+    pub(super) fn along(&self, path: &[u32]) -> impl Iterator<Item = usize> {
+        path.windows(2).map(|pair| self.between(pair[0], pair[1]))
+    }
+
+    /// The left, upper or lower cell of an edge, and its other cell.
+    pub(super) fn ends(&self, edge: usize) -> [Cell; 2] {
+        let from = self.grid.cell((edge / KINDS) as u32);
+        let mut to = from;
+        match edge % KINDS {
+            0 => to.x += 1,
+            1 => to.y += 1,
+            _ => to.layer += 1,
+        }
+        [from, to]
     }
 
     /// What an edge costs the next net.

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use rayon::prelude::*;
 
-use super::edges::{Edges, KINDS};
+use super::edges::Edges;
 use super::estimate::Estimates;
 use super::search::{self, Found, Scratch, Task};
 use super::{EdgeCounts, Negotiated, NegotiationOptions, OverfullEdge, Round, schedule};
@@ -157,9 +157,7 @@ fn kept(edges: &Edges<'_>, net: &Net, entry: &Entry) -> Result<Option<Joined>> {
     add(&mut cells, 0, &[])?;
     let mut keeps_all = entry.has_all;
     for (pin, cost, path) in entry.tree.paths() {
-        let is_full = path
-            .windows(2)
-            .any(|pair| edges.overflow(edges.between(pair[0], pair[1])) > 0);
+        let is_full = is_overfull(edges, path);
         let end = path[path.len() - 1];
         if is_full || !cells.contains(&end) {
             keeps_all = false;
@@ -215,8 +213,7 @@ fn given_up(edges: &Edges<'_>, tree: &Joined, kept: &Joined) -> Result<Vec<usize
         if kept.next_if_eq(&pin).is_some() {
             continue;
         }
-        let path = path.windows(2).map(|pair| edges.between(pair[0], pair[1]));
-        extend(&mut given_up, path, NETS)?;
+        extend(&mut given_up, edges.along(path), NETS)?;
     }
     Ok(given_up)
 }
@@ -237,8 +234,7 @@ fn enter(edges: &Edges<'_>, entry: &mut Entry, change: Change) -> bool {
     let new = tree.paths().zip(found.costs).skip(kept);
     // The paths of a tree have no edge in common, so they do not raise each other's costs.
     let good = new.take_while(|((_, _, path), cost)| {
-        let steps = path.windows(2);
-        let costs = steps.map(|pair| u64::from(edges.cost(edges.between(pair[0], pair[1]))));
+        let costs = edges.along(path).map(|edge| u64::from(edges.cost(edge)));
         costs.sum::<u64>() <= *cost
     });
     let entered = kept + good.count();
@@ -251,8 +247,8 @@ fn enter(edges: &Edges<'_>, entry: &mut Entry, change: Change) -> bool {
     }
     tree.truncate(entered);
     for (_, _, path) in tree.paths().skip(kept) {
-        for pair in path.windows(2) {
-            edges.take(edges.between(pair[0], pair[1]));
+        for edge in edges.along(path) {
+            edges.take(edge);
         }
     }
     entry.tree = tree;
@@ -261,20 +257,17 @@ fn enter(edges: &Edges<'_>, entry: &mut Entry, change: Change) -> bool {
     is_complete
 }
 
-fn each_edge(edges: &Edges<'_>, tree: &Joined, mut visit: impl FnMut(usize)) {
-    for (_, _, path) in tree.paths() {
-        for pair in path.windows(2) {
-            visit(edges.between(pair[0], pair[1]));
-        }
-    }
+/// Whether a path has an overfull edge.
+fn is_overfull(edges: &Edges<'_>, path: &[u32]) -> bool {
+    edges.along(path).any(|edge| edges.overflow(edge) > 0)
 }
 
 /// Whether a net must be routed again, perhaps in a larger window.
 fn goes_on(edges: &Edges<'_>, net: &Net, entry: &mut Entry) -> bool {
-    let mut is_overfull = false;
-    each_edge(edges, &entry.tree, |edge| {
-        is_overfull |= edges.overflow(edge) > 0;
-    });
+    let is_overfull = entry
+        .tree
+        .paths()
+        .any(|(_, _, path)| is_overfull(edges, path));
     let mut has_grown = false;
     if is_overfull || !entry.has_all {
         entry.tries += 1;
@@ -304,13 +297,7 @@ fn finish(
         routes.push(entry.tree.into_route(net, grid, Window::of(grid))?);
     }
     let overfull = overfull.iter().map(|&edge| {
-        let from = grid.cell((edge / KINDS) as u32);
-        let mut to = from;
-        match edge % KINDS {
-            0 => to.x += 1,
-            1 => to.y += 1,
-            _ => to.layer += 1,
-        }
+        let [from, to] = edges.ends(edge);
         let (usage, capacity) = edges.usage_and_capacity(edge);
         OverfullEdge {
             from,

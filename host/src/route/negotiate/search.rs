@@ -158,11 +158,8 @@ pub(super) fn tree(
             }
         }
         let path = std::mem::take(&mut search.scratch.path);
-        let mut cost = 0;
-        for pair in path.windows(2) {
-            cost += u64::from(edges.weight(edges.between(pair[0], pair[1])));
-        }
-        joined.push(pin, cost, &path)?;
+        let weights = edges.along(&path).map(|edge| u64::from(edges.weight(edge)));
+        joined.push(pin, weights.sum(), &path)?;
         costs.push(search.scratch.cost);
         search.add(path.iter().map(|&cell| edges.grid.cell(cell)), &mut open)?;
         search.scratch.path = path;
@@ -338,15 +335,9 @@ impl Search<'_, '_> {
 
     /// Notes at both cells of an edge that the net gives it up.
     fn mark(&mut self, edge: usize, window: Window) {
-        let from = self.edges.grid.cell((edge / KINDS) as u32);
-        let (mut to, steps) = (from, [[0, 2], [1, 3], [4, 5]][edge % KINDS]);
-        match edge % KINDS {
-            0 => to.x += 1,
-            1 => to.y += 1,
-            _ => to.layer += 1,
-        }
+        let steps = [[0, 2], [1, 3], [4, 5]][edge % KINDS];
+        let local = self.edges.ends(edge).map(|cell| local_index(cell, window));
         let scratch = &mut *self.scratch;
-        let local = [from, to].map(|cell| local_index(cell, window));
         let [Some(from), Some(to)] = local else {
             return;
         };

@@ -47,11 +47,6 @@ impl ResultSize {
             points: counts[count::POINTS as usize],
         }
     }
-
-    /// Whether room for `other` is enough.
-    pub(super) const fn fits(self, other: Self) -> bool {
-        self.contours <= other.contours && self.points <= other.points
-    }
 }
 
 /// Room for `expected` borders and a few more in a block's shared memory, or `None` if that is too

@@ -40,8 +40,8 @@
 //!
 //! By fragments, a result may keep room for a quarter more contours and points than it has, and 64
 //! more. The tracer keeps the memory in which it finds fragments, for the next image of that size,
-//! and that in which it makes labels. If fragments need more, their memory grows and the image is traced
-//! again.
+//! and that in which it makes labels. If fragments need more, their memory grows and the image is
+//! traced again.
 
 pub(super) mod band;
 mod components;

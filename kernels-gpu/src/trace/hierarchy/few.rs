@@ -9,12 +9,15 @@
 //!
 //! | step | arrays |
 //! |---|---|
-//! | parents, by pointer jumping along siblings | links, the next links, kinds |
-//! | sort by parent: two passes | two of counts, keys and borders twice |
+//! | parents, by pointer jumping along siblings | links (2), kinds |
+//! | sort by parent: two passes | counts (2), keys (2), borders (2) |
 //! | ranks | keys, borders, ranks, parents, first children |
-//! | sizes of subtrees, by pointer jumping | borders, parents, first children, sizes twice, ancestors twice |
-//! | places, by pointer jumping | borders, parents, first children, sizes before, steps twice, ancestors twice |
-//! | offsets | places, borders, two of offsets |
+//! | sizes of subtrees, by pointer jumping | those kept for places, sizes (2), ancestors (2) |
+//! | places, by pointer jumping | borders, parents, first children, sums, steps, ancestors (2) |
+//! | offsets | places, borders, offsets of 32 bits (2) |
+//!
+//! Borders by rank, parents and first children are kept from the ranks to the places, whose last
+//! rounds take the memory of the first children for steps.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
@@ -49,8 +52,9 @@ pub const fn few_bytes(room: u32) -> u32 {
     room * ARRAYS as u32 * 2
 }
 
-/// The most borders, and at least [`LEAST_ROOM`], for which so many bytes of shared memory are
-/// enough; 0 if they are too few. A multiple of 8: pairs of arrays are arrays of words.
+/// The number of borders for which `bytes` bytes of shared memory have room: at most [`MOST_FEW`],
+/// and 0 if there is not even room for [`LEAST_ROOM`]. A multiple of 8, so that each array starts
+/// at a multiple of 16 bytes.
 #[must_use]
 pub const fn room_of(bytes: u32) -> u32 {
     // What the block declares.

@@ -80,7 +80,7 @@ pub(super) fn trace<G: Gpu>(
         }
         let found = Found::of(&counts);
         let mut written = match early {
-            Some(early) if early.has_room_for(found) => early,
+            Some(early) if early.has_room_for(found.result) => early,
             _ => write(work, &mut memory, found)?,
         };
         written.truncate(found.result);
@@ -97,15 +97,15 @@ pub(super) fn trace<G: Gpu>(
 
 /// The result as it was written, perhaps with more room than it takes, or too little.
 struct Written<G: Gpu> {
-    room: ResultSize,
     arranged: Arranged<G>,
     points: G::Buffer<i32>,
 }
 
 impl<G: Gpu> Written<G> {
-    /// Whether the room was enough.
-    fn has_room_for(&self, found: Found) -> bool {
-        found.result.fits(self.room)
+    /// Whether there is room for a result of this size.
+    fn has_room_for(&self, size: ResultSize) -> bool {
+        let Arranged { kinds, points, .. } = &self.arranged;
+        size.contours as usize <= kinds.len() && size.points <= *points
     }
 
     /// Forgets what the result does not take.
@@ -249,9 +249,5 @@ fn write<G: Gpu>(work: &Work<'_, G>, memory: &mut Arena<G>, expected: Found) -> 
             )?;
         }
     }
-    Ok(Written {
-        room: expected.result,
-        arranged,
-        points,
-    })
+    Ok(Written { arranged, points })
 }
