@@ -62,7 +62,7 @@ pub(super) const fn side_in(direction: Direction) -> u8 {
 
 /// One turn around a pixel: a direction in bits 0 to 2, and the sides passed on the way to it from
 /// bit 3 on.
-type Turn = u8;
+pub(super) type Turn = u8;
 
 pub(super) const fn turn_direction(turn: Turn) -> Direction {
     turn & 7
@@ -79,6 +79,18 @@ pub(super) static NEXT: [[Turn; 8]; 512] = turns(true);
 /// For each window and direction in which the border goes: the turn to the next foreground
 /// neighbour clockwise, where it came from.
 pub(super) static PREVIOUS: [[Turn; 8]; 512] = turns(false);
+
+/// [`NEXT`] by the window without the pixel in its middle, which is foreground: bits 0 to 3 from
+/// the NW to the W, and 4 to 7 from the E to the SE.
+pub(super) static NEXT_AROUND: [[Turn; 8]; 256] = {
+    let mut table = [[0; 8]; 256];
+    let mut around = 0;
+    while around < 256 {
+        table[around] = NEXT[around & 15 | 1 << 4 | (around >> 4) << 5];
+        around += 1;
+    }
+    table
+};
 
 /// The turns counter-clockwise, or clockwise.
 const fn turns(counter_clockwise: bool) -> [[Turn; 8]; 512] {

@@ -275,6 +275,11 @@ impl Saddles {
         self.joined.get(at).copied().unwrap_or(!0)
     }
 
+    /// Whether some are open.
+    pub(super) fn has_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
     /// The open saddles on a diagonal at the pixels of a word.
     #[inline]
     pub(in crate::trace) fn open<P: Pixels>(&self, word: usize, diagonal: Diagonal) -> u64 {

@@ -8,9 +8,10 @@
 //! - a west side that no border has passed yet begins an outer border, an east side a hole's;
 //! - the last side of its region before it in the row tells which border the new one lies in.
 //!
-//! For the latter, a border must be found by a side that it passes. Most sides are never queried:
-//! only those just before a pixel that, by its neighbours, might begin a border. Each of these
-//! **queried** sides has a slot, found by rank (population counts).
+//! For both, most sides don't matter. A border can begin only where a pixel's neighbours allow it:
+//! such sides are **starts**. For the latter, a border must be found by a side that it passes: only
+//! the sides just before starts are **queried**. Each of these has a slot, found by rank
+//! (population counts).
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU32;
@@ -49,9 +50,9 @@ pub(super) enum Side {
 /// The sides of 64 pixels.
 #[derive(Clone, Copy, Zeroable)]
 struct WordSides {
-    /// Sides that no border has passed yet.
-    west: u64,
-    east: u64,
+    /// Starts that no border has passed yet.
+    start_west: u64,
+    start_east: u64,
     /// Sides whose border may be asked for.
     queried_west: u64,
     queried_east: u64,
@@ -148,8 +149,8 @@ impl Sides {
             for (i, word) in row.iter_mut().enumerate() {
                 let at = first + i;
                 let inside_vertically = pixels[at - n] & pixels[at + n];
-                let WordSides { west, east, .. } = self.marks.sides[at];
-                *word = west | east | pixels[at] & !inside_vertically;
+                let beside = self.plane.row(at);
+                *word = pixels[at] & !(beside.west & beside.east & inside_vertically);
             }
         });
         Ok(plane)
@@ -225,14 +226,15 @@ impl Marks {
                 sides[first + i] = WordSides::zeroed();
                 return;
             };
-            let (west, east) = row.vertical_sides();
+            let mut may_begin_outer = joined.may_begin_outer(row, above);
+            // A hole begins right of a run's last pixel, with the region to the NE of that.
+            let mut may_begin_hole = row.here & !row.east & above.east;
             sides[first + i] = WordSides {
-                west,
-                east,
+                start_west: may_begin_outer,
+                start_east: may_begin_hole,
                 queried_west: 0,
                 queried_east: 0,
             };
-            let mut may_begin_outer = joined.may_begin_outer(row, above);
             while may_begin_outer != 0 {
                 let bit = may_begin_outer.trailing_zeros() as usize;
                 may_begin_outer &= may_begin_outer - 1;
@@ -241,8 +243,6 @@ impl Marks {
                     sides[first + x / WORD_BITS].queried_east |= 1 << (x % WORD_BITS);
                 }
             }
-            // A hole begins right of a run's last pixel, with the region to the NE of that.
-            let mut may_begin_hole = row.here & !row.east & above.east;
             while may_begin_hole != 0 {
                 let bit = may_begin_hole.trailing_zeros() as usize;
                 may_begin_hole &= may_begin_hole - 1;
@@ -272,19 +272,19 @@ impl Marks {
         rank
     }
 
-    /// The first side of row `y`, from column `*x` on, that no border has passed; `*x` becomes
+    /// The first start of row `y`, from column `*x` on, that no border has passed; `*x` becomes
     /// its column. A pixel's west side comes before its east side.
     pub(super) fn next_unpassed(&self, y: u32, x: &mut u32) -> Option<Side> {
         let first = (y as usize + SPARE_ROWS) * self.row_words;
         let mut i = *x as usize / WORD_BITS;
         let mut from = !0 << (*x as usize % WORD_BITS);
         while i < self.row_words {
-            let WordSides { west, east, .. } = self.sides[first + i];
-            let unpassed = (west | east) & from;
+            let sides = &self.sides[first + i];
+            let unpassed = (sides.start_west | sides.start_east) & from;
             if unpassed != 0 {
                 let bit = unpassed.trailing_zeros() as usize;
                 *x = (i * WORD_BITS + bit) as u32;
-                return Some(if west >> bit & 1 == 1 {
+                return Some(if sides.start_west >> bit & 1 == 1 {
                     Side::West
                 } else {
                     Side::East
@@ -297,25 +297,30 @@ impl Marks {
         None
     }
 
-    /// Marks the sides of the pixel at `place` that `border` passes; only those to the west and
-    /// east count.
+    /// The W and the E sides of a word's pixels that are starts or queried: those that must be
+    /// [passed](Self::pass).
     #[inline(always)]
+    pub(super) fn marked(&self, word: usize) -> [u64; 2] {
+        let sides = &self.sides[word];
+        [
+            sides.start_west | sides.queried_west,
+            sides.start_east | sides.queried_east,
+        ]
+    }
+
+    /// Marks the sides of the pixel at `place` that `border` passes; only [marked](Self::marked)
+    /// ones count.
+    #[inline]
     pub(super) fn pass(&mut self, place: usize, passed: u8, border: BorderId) {
         let (word, bit) = (place / WORD_BITS, 1 << (place % WORD_BITS));
+        let sides = &mut self.sides[word];
         if passed & WEST != 0 {
-            let sides = &mut self.sides[word];
-            sides.west &= !bit;
-            if sides.queried_west & bit != 0 {
-                self.set_border(self.slot(place, Side::West), border);
-            }
+            sides.start_west &= !bit;
         }
         if passed & EAST != 0 {
-            let sides = &mut self.sides[word];
-            sides.east &= !bit;
-            if sides.queried_east & bit != 0 {
-                self.set_border(self.slot(place, Side::East), border);
-            }
+            sides.start_east &= !bit;
         }
+        self.set_border_of_sides(place, passed, border);
     }
 
     /// Sets the border that passes some sides of the pixel at `place`; kept for queried sides.
@@ -337,8 +342,8 @@ impl Marks {
         let (word, bit) = (place / WORD_BITS, 1 << (place % WORD_BITS));
         let sides = &mut self.sides[word];
         let (unpassed, queried) = match side {
-            Side::West => (&mut sides.west, sides.queried_west),
-            Side::East => (&mut sides.east, sides.queried_east),
+            Side::West => (&mut sides.start_west, sides.queried_west),
+            Side::East => (&mut sides.start_east, sides.queried_east),
         };
         *unpassed &= !bit;
         (queried & bit != 0).then(|| self.slot(place, side))

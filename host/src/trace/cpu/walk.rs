@@ -2,7 +2,8 @@
 
 use super::chains::{Direction, opposite};
 use super::neighbours::{
-    NEXT, PREVIOUS, first_clockwise, is_foreground, side_in, turn_direction, turn_sides,
+    NEXT, NEXT_AROUND, PREVIOUS, Turn, first_clockwise, is_foreground, side_in, turn_direction,
+    turn_sides,
 };
 use super::pixels::{Pixels, SPARE_ROWS};
 use super::plane::Plane;
@@ -45,7 +46,7 @@ pub(in crate::trace) fn of_moves(offsets: [isize; 8]) -> [isize; 10] {
 }
 
 /// The step from a node to the next one.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::trace) struct Step {
     /// The border's step, as stored in its chain.
     pub(in crate::trace) direction: Direction,
@@ -80,11 +81,27 @@ pub(in crate::trace) enum Rim {
 /// The way of borders from node to node. Nodes' codes are below 8. Among the nodes by which borders
 /// enter a pixel over one side of a rectangle, no two codes have the same two low bits.
 pub(in crate::trace) trait Walk: Sync {
+    /// The fewest vertical sides of a word's pixels, on average of words with such sides, for which
+    /// steps are better looked up by [ways](Self::ways). Measured.
+    const DENSE: u32;
+
     /// The code of the node that passes a pixel's side in direction `aside`; `None` if the border
     /// is that pixel alone.
     fn node_at(&self, place: usize, aside: Direction) -> Option<u8>;
 
     fn step(&self, node: Node) -> Step;
+
+    /// What the steps of the nodes of 64 pixels depend on, the pixels of the plane's word `at`: one
+    /// byte per pixel, its **ways**, in eight words with one bit of each. None if no border passes
+    /// the pixels.
+    fn ways(&self, at: usize) -> Option<[u64; 8]>;
+
+    /// The step from a node with a code, by the ways of its pixel. All steps are told apart by
+    /// numbers below [`TURNS`].
+    fn turn(ways: u8, code: u8) -> usize;
+
+    /// The step with a number.
+    fn step_of(turn: usize) -> Step;
 
     fn step_back(&self, node: Node) -> StepBack;
 
@@ -110,12 +127,18 @@ pub(in crate::trace) trait Walk: Sync {
     fn first_pixel(kind: BorderKind, start: (u32, u32)) -> (u32, u32);
 }
 
+/// More than there are different steps.
+pub(in crate::trace) const TURNS: usize = 128;
+
 /// Over pixel centers. A node's code is the direction back.
 pub(in crate::trace) struct Centers<'a, P = Plane> {
     pub(in crate::trace) plane: &'a P,
 }
 
 impl<P: Pixels> Walk for Centers<'_, P> {
+    // The window of a pixel takes long to put together from planes of equality.
+    const DENSE: u32 = if P::DIAGONALS == 1 { 16 } else { 4 };
+
     fn node_at(&self, place: usize, aside: Direction) -> Option<u8> {
         first_clockwise(self.plane.window(place), aside)
     }
@@ -123,10 +146,35 @@ impl<P: Pixels> Walk for Centers<'_, P> {
     #[inline]
     fn step(&self, node: Node) -> Step {
         let turn = NEXT[self.plane.window(node.place)][usize::from(node.code)];
-        let direction = turn_direction(turn);
+        Self::step_of(turn.into())
+    }
+
+    /// The window of each pixel, without the pixel.
+    #[inline(always)]
+    fn ways(&self, at: usize) -> Option<[u64; 8]> {
+        let row = self.plane.row(at);
+        if row.here == 0 {
+            return None;
+        }
+        let [above, below] = [self.plane.above(at), self.plane.below(at)];
+        // Borders pass pixels with sides.
+        (row.here & !(row.west & row.east & above.here & below.here) != 0).then_some([
+            above.west, above.here, above.east, row.west, row.east, below.west, below.here,
+            below.east,
+        ])
+    }
+
+    #[inline(always)]
+    fn turn(ways: u8, code: u8) -> usize {
+        usize::from(NEXT_AROUND[usize::from(ways)][usize::from(code & 7)])
+    }
+
+    #[inline(always)]
+    fn step_of(turn: usize) -> Step {
+        let direction = turn_direction(turn as Turn);
         Step {
             direction,
-            passed: turn_sides(turn),
+            passed: turn_sides(turn as Turn),
             to: direction,
             next: opposite(direction),
         }
@@ -201,6 +249,48 @@ pub(in crate::trace) struct Edges<'a, P = Plane> {
     offset: isize,
 }
 
+/// Ways from a side of a pixel: around the corner to the pixel's next side, ahead to the same side
+/// of the next pixel, across to the pixel diagonally ahead, or to an open saddle.
+const AROUND: u8 = 0;
+const AHEAD: u8 = 1;
+const ACROSS: u8 = 2;
+const TO_SADDLE: u8 = 3;
+
+/// The steps from sides, by four times the side's code and the way.
+static EDGE_STEPS: [Step; 16] = {
+    let mut steps = [edge_step(0, move_along(0, 0)); 16];
+    let mut at = 0;
+    while at < 16 {
+        let code = at as u8 / 4;
+        steps[at] = edge_step(code, move_along(code, at as u8 % 4));
+        at += 1;
+    }
+    steps
+};
+
+/// The move along a way from the side with a code, and the next side's code.
+#[inline(always)]
+const fn move_along(code: u8, way: u8) -> (Move, u8) {
+    match way {
+        AROUND => (STAY, (code + 1) & 3),
+        AHEAD => ((code * 2 + 2) & 7, code),
+        ACROSS => ((code * 2 + 1) & 7, (code + 3) & 3),
+        _ => (OPEN, code),
+    }
+}
+
+/// The step from the side with a code by a move.
+#[inline(always)]
+const fn edge_step(code: u8, (to, next): (Move, u8)) -> Step {
+    let aside = code * 2;
+    Step {
+        direction: (aside + 2) & 7,
+        passed: side_in(aside),
+        to,
+        next,
+    }
+}
+
 impl<'a, P: Pixels> Edges<'a, P> {
     /// A walk in a plane whose row 0 is row `first_row` of the image or the band.
     pub(in crate::trace) fn new(plane: &'a P, saddles: &'a Saddles, first_row: u32) -> Self {
@@ -259,12 +349,26 @@ impl<'a, P: Pixels> Edges<'a, P> {
     }
 
     /// The joined saddles at the upper right corners.
+    #[inline(always)]
     fn joined_right(&self, at: usize, diagonal: Diagonal) -> u64 {
         self.joined(at, diagonal) >> 1 | self.joined(at + 1, diagonal) << 63
+    }
+
+    /// As [`joined`](Self::joined), those that are open.
+    fn open(&self, at: usize, diagonal: Diagonal) -> u64 {
+        let word = at.wrapping_add_signed(self.offset);
+        self.saddles.open::<P>(word, diagonal)
+    }
+
+    /// As [`joined_right`](Self::joined_right), those that are open.
+    fn open_right(&self, at: usize, diagonal: Diagonal) -> u64 {
+        self.open(at, diagonal) >> 1 | self.open(at + 1, diagonal) << 63
     }
 }
 
 impl<P: Pixels> Walk for Edges<'_, P> {
+    const DENSE: u32 = 16;
+
     fn node_at(&self, _: usize, aside: Direction) -> Option<u8> {
         Some(aside / 2)
     }
@@ -272,21 +376,74 @@ impl<P: Pixels> Walk for Edges<'_, P> {
     #[inline(always)]
     fn step(&self, Node { place, code }: Node) -> Step {
         let aside = code * 2;
-        let heading = (aside + 2) & 7;
-        let [ahead, beside] = self.plane.ahead(place, code);
-        let (to, next) = match (ahead, beside) {
-            (true, false) => (heading, code),
-            (true, true) => ((aside + 1) & 7, (code + 3) & 3),
-            (false, true) if self.crosses(place, aside) => ((aside + 1) & 7, (code + 3) & 3),
-            (false, true) if self.is_open(place, aside) => (OPEN, code),
-            _ => (STAY, (code + 1) & 3),
+        // With branches, which are predicted while the pixels are not there yet.
+        let along = match self.plane.ahead(place, code) {
+            [true, false] => move_along(code, AHEAD),
+            [true, true] => move_along(code, ACROSS),
+            [false, true] if self.crosses(place, aside) => move_along(code, ACROSS),
+            [false, true] if self.is_open(place, aside) => move_along(code, TO_SADDLE),
+            _ => move_along(code, AROUND),
         };
-        Step {
-            direction: heading,
-            passed: side_in(aside),
-            to,
-            next,
+        edge_step(code, along)
+    }
+
+    /// Two bits for the way from each of a pixel's sides.
+    #[inline(always)]
+    fn ways(&self, at: usize) -> Option<[u64; 8]> {
+        let row = self.plane.row(at);
+        if row.here == 0 {
+            return None;
         }
+        let [above, below] = [self.plane.above(at), self.plane.below(at)];
+        if row.here & !(row.west & row.east & above.here & below.here) == 0 {
+            return None;
+        }
+        let under = at + self.plane.row_words();
+        let corners = [
+            (
+                above.here,
+                above.east,
+                self.joined_right(at, Diagonal::Rising),
+            ),
+            (row.west, above.west, self.joined(at, Diagonal::Falling)),
+            (below.here, below.west, self.joined(under, Diagonal::Rising)),
+            (
+                row.east,
+                below.east,
+                self.joined_right(under, Diagonal::Falling),
+            ),
+        ];
+        let mut ways = [0; 8];
+        for (code, (ahead, beside, joined)) in corners.into_iter().enumerate() {
+            let across = beside & (ahead | joined);
+            ways[2 * code] = ahead & !beside;
+            ways[2 * code + 1] = across;
+        }
+        if self.saddles.has_open() {
+            let open = [
+                self.open_right(at, Diagonal::Rising),
+                self.open(at, Diagonal::Falling),
+                self.open(under, Diagonal::Rising),
+                self.open_right(under, Diagonal::Falling),
+            ];
+            for (code, open) in open.into_iter().enumerate() {
+                let (ahead, beside, _) = corners[code];
+                let into_open = open & beside & !ahead & !ways[2 * code + 1];
+                ways[2 * code] |= into_open;
+                ways[2 * code + 1] |= into_open;
+            }
+        }
+        Some(ways)
+    }
+
+    #[inline(always)]
+    fn turn(ways: u8, code: u8) -> usize {
+        usize::from((code & 3) * 4 + (ways >> (2 * (code & 3)) & 3))
+    }
+
+    #[inline(always)]
+    fn step_of(turn: usize) -> Step {
+        EDGE_STEPS[turn & 15]
     }
 
     #[inline]

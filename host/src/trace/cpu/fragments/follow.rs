@@ -8,17 +8,18 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use rayon::prelude::*;
 
-use super::super::chains::{Direction, NO_BORDER};
-use super::super::neighbours::{EAST, WEST};
-use super::super::pixels::{MAX_STRAIGHT, Pixels, SPARE_ROWS, Strips};
+use super::super::chains::Direction;
+use super::super::pixels::{Pixels, SPARE_ROWS, Strips};
 use super::super::saddle_halves::{begin_of_half, half_of, halves_within};
 use super::super::saddles::{OpenSaddle, Saddles};
-use super::super::sides::{Joined, Marks, Side, Sides};
-use super::super::walk::{Centers, Edges, Node, OPEN_OFFSET, Rim, Step, Walk, of_moves};
+use super::super::sides::{Joined, Marks, Sides};
+use super::super::walk::{Centers, Edges, Node, OPEN_OFFSET, Rim, Walk};
 use super::KeptPoints;
 use super::entries::Entries;
+use super::strip_walk::{Followed, StripWalk};
+use super::ways::{FromPlanes, NextNode, Ways};
 use crate::error::{Error, Result};
-use crate::memory::{reserve, with_room};
+use crate::memory::with_room;
 use crate::progress::Progress;
 use crate::threads::lock;
 use crate::trace::contours::BorderKind;
@@ -46,7 +47,7 @@ impl SideKey {
         x: u32::MAX,
     };
 
-    fn new(kind: BorderKind, x: u32, y: u32) -> Self {
+    pub(super) fn new(kind: BorderKind, x: u32, y: u32) -> Self {
         let east = u32::from(kind == BorderKind::Hole);
         Self {
             y,
@@ -165,6 +166,7 @@ pub(in crate::trace) fn follow<S: Strips>(
         };
         let Workspace {
             sides,
+            ways,
             steps,
             closed,
         } = &mut workspace;
@@ -182,10 +184,10 @@ pub(in crate::trace) fn follow<S: Strips>(
             kept,
         };
         let mut followed = match saddles {
-            None => ground.follow(&Centers { plane }, &[], marks, steps, closed)?,
+            None => ground.follow(&Centers { plane }, &[], (marks, ways), steps, closed)?,
             Some(saddles) => {
                 let walk = Edges::new(plane, saddles, ground.rows.start);
-                ground.follow(&walk, open, marks, steps, closed)?
+                ground.follow(&walk, open, (marks, ways), steps, closed)?
             }
         };
         if count == 1 {
@@ -208,6 +210,7 @@ pub(in crate::trace) fn follow<S: Strips>(
 /// clear fresh memory each time.
 struct Workspace<P> {
     sides: Sides<P>,
+    ways: Ways,
     steps: Vec<Direction>,
     closed: Vec<Closed>,
 }
@@ -216,6 +219,7 @@ impl<P: Pixels> Workspace<P> {
     fn new<S: Strips<Pixels = P>>(strips: &S, rows: u32) -> Result<Self> {
         Ok(Self {
             sides: Sides::with_room(strips, rows)?,
+            ways: Ways::default(),
             steps: Vec::new(),
             closed: Vec::new(),
         })
@@ -240,39 +244,6 @@ pub(in crate::trace) fn check_count(fragments: u64) -> Result<()> {
     Ok(())
 }
 
-/// The walk in one strip.
-struct StripWalk<'a, P, K> {
-    walk: &'a K,
-    plane: &'a P,
-    marks: &'a mut Marks,
-    offsets: [isize; 10],
-    /// The strip's first row in the band.
-    first_row: u32,
-    /// The places of the strip's rows.
-    places: Range<usize>,
-    kept: KeptPoints,
-    steps: &'a mut Vec<Direction>,
-}
-
-/// The result of a walk.
-struct Walked {
-    /// The node after it.
-    end: Node,
-    /// The number of points where it turns.
-    turns: u32,
-}
-
-/// The first vertical side that a walk passes.
-#[derive(Clone, Copy)]
-struct FirstSide {
-    /// Twice its pixel's place, and 1 for the east side.
-    key: usize,
-    /// The number of steps, and of points where the walk turns, before the side at which a border
-    /// may begin.
-    steps: usize,
-    turns: u32,
-}
-
 /// A strip of an image or a band.
 struct Ground<'a, P> {
     /// Its rows, with the one above and the one below.
@@ -291,6 +262,25 @@ impl<P: Pixels> Ground<'_, P> {
     fn follow<K: Walk>(
         self,
         walk: &K,
+        open: &[OpenSaddle],
+        (marks, ways): (&mut Marks, &mut Ways),
+        steps: &mut Vec<Direction>,
+        closed: &mut Vec<Closed>,
+    ) -> Result<Strip> {
+        let rows = SPARE_ROWS..SPARE_ROWS + self.rows.len();
+        match ways.find(walk, self.plane, marks, rows)? {
+            Some(next) => self.follow_by(walk, next, open, marks, steps, closed),
+            None => {
+                let next = FromPlanes::new(walk, self.plane);
+                self.follow_by(walk, next, open, marks, steps, closed)
+            }
+        }
+    }
+
+    fn follow_by<K: Walk, N: NextNode>(
+        self,
+        walk: &K,
+        next: N,
         open: &[OpenSaddle],
         marks: &mut Marks,
         steps: &mut Vec<Direction>,
@@ -324,9 +314,10 @@ impl<P: Pixels> Ground<'_, P> {
         let stride = plane.stride();
         let mut this = StripWalk {
             walk,
+            next,
             plane,
             marks,
-            offsets: of_moves(plane.neighbour_offsets()),
+            offsets: plane.neighbour_offsets(),
             first_row: rows.start,
             places: first * stride..(last + 1) * stride,
             kept,
@@ -383,206 +374,5 @@ impl<P: Pixels> Ground<'_, P> {
             halves,
             closed: Vec::new(),
         })
-    }
-}
-
-/// A fragment, and the node after it, by which its border enters the adjacent strip. At an open
-/// saddle: the fragment's last node, [`OPEN_OFFSET`] further.
-struct Followed {
-    fragment: Fragment,
-    end: Node,
-}
-
-impl<P: Pixels, K: Walk> StripWalk<'_, P, K> {
-    /// Follows the fragment that begins at a node.
-    fn follow_fragment(&mut self, node: Node, id: FragmentId, strip: u32) -> Result<Followed> {
-        let step_in = self.walk.step_in(node);
-        let begin = self.steps.len();
-        let mut first_side = FirstSide {
-            key: usize::MAX,
-            steps: 0,
-            turns: 0,
-        };
-        let Walked { end, turns } = self.walk::<true>(node, step_in, id, &mut first_side)?;
-        let steps = [begin, self.steps.len()];
-        let (x, y) = self.coordinates(node.place);
-        let points = |steps: usize, turns| match self.kept {
-            KeptPoints::All => steps as u32,
-            KeptPoints::Turns => turns,
-        };
-        let mut fragment = Fragment {
-            next: 0,
-            exit: Exit::Above,
-            step_in,
-            strip,
-            steps: steps.map(|step| step as u32),
-            first: K::point(x, y, node.code),
-            points: points(steps[1] - steps[0], turns),
-            side: SideKey::NONE,
-            steps_before: 0,
-            points_before: 0,
-            start: (0, 0),
-            before: NO_BORDER,
-        };
-        if first_side.key != usize::MAX {
-            let kind = kind(first_side.key);
-            let (x, y) = self.coordinates(first_side.key / 2);
-            fragment.side = SideKey::new(kind, x, y);
-            fragment.start = K::start(kind, x, y).0;
-            fragment.steps_before = first_side.steps as u32;
-            fragment.points_before = points(first_side.steps, first_side.turns);
-        }
-        Ok(Followed { fragment, end })
-    }
-
-    /// Follows the borders that are closed in the strip; their ids begin with `first_id`.
-    fn follow_closed(&mut self, first_id: FragmentId, closed: &mut Vec<Closed>) -> Result<()> {
-        let rows = (self.places.len() / self.plane.stride()) as u32;
-        for y in 0..rows {
-            let mut x = 0;
-            while let Some(side) = self.marks.next_unpassed(y, &mut x) {
-                let (kind, aside) = match side {
-                    Side::West => (BorderKind::Outer, 4),
-                    Side::East => (BorderKind::Hole, 0),
-                };
-                check_count(u64::from(first_id) + closed.len() as u64 + 1)?;
-                let id = first_id + closed.len() as FragmentId;
-                let before = self.marks.border_before(self.plane, kind, x, y);
-                let place = self.plane.place(x, y);
-                let begin = self.steps.len();
-                let turns = match self.walk.node_at(place, aside) {
-                    Some(code) => self.follow_border(Node { place, code }, kind, id)?,
-                    None => {
-                        self.marks.pass(place, WEST | EAST, id);
-                        1
-                    }
-                };
-                reserve(closed, 1, "the borders")?;
-                let steps = self.steps.len() - begin;
-                closed.push(Closed {
-                    side: SideKey::new(kind, x, self.first_row + y),
-                    steps_end: self.steps.len() as u32,
-                    points: match self.kept {
-                        KeptPoints::All => steps.max(1) as u32,
-                        KeptPoints::Turns => turns,
-                    },
-                    before,
-                });
-            }
-        }
-        Ok(())
-    }
-
-    /// Follows the border that is discovered at a node. Returns the number of points where it
-    /// turns.
-    fn follow_border(&mut self, mut node: Node, kind: BorderKind, id: FragmentId) -> Result<u32> {
-        let (_, delay) = K::start(kind, 0, 0);
-        for _ in 0..delay {
-            let step = self.walk.step(node);
-            node = self.moved(node, step);
-        }
-        let step_in = self.walk.step_in(node);
-        let mut unused = FirstSide {
-            key: usize::MAX,
-            steps: 0,
-            turns: 0,
-        };
-        let walked = self.walk::<false>(node, step_in, id, &mut unused)?;
-        Ok(walked.turns)
-    }
-
-    /// Walks from a node, passes sides, and appends the steps. A fragment's walk ends where it
-    /// leaves the strip or reaches an open saddle; a border's ends where it began.
-    fn walk<const FRAGMENT: bool>(
-        &mut self,
-        start: Node,
-        step_in: Direction,
-        id: FragmentId,
-        first_side: &mut FirstSide,
-    ) -> Result<Walked> {
-        let begin = self.steps.len();
-        let mut node = start;
-        let (mut before, mut turns) = (step_in, 0);
-        loop {
-            let step = self.walk.step(node);
-            self.marks.pass(node.place, step.passed, id);
-            let direction = step.direction;
-            let turn = u32::from(direction != before);
-            before = direction;
-            if FRAGMENT && step.passed & (WEST | EAST) != 0 {
-                let east = step.passed & WEST == 0;
-                let key = node.place * 2 + usize::from(east);
-                if key < first_side.key {
-                    let kind = kind(key);
-                    let (_, delay) = K::start(kind, 0, 0);
-                    *first_side = FirstSide {
-                        key,
-                        steps: self.steps.len() - begin + delay,
-                        turns: turns + turn * delay as u32,
-                    };
-                }
-            }
-            turns += turn;
-            if self.steps.capacity() - self.steps.len() <= MAX_STRAIGHT {
-                self.make_room()?;
-            }
-            self.steps.push(direction);
-            let straight = step.next == node.code && step.to == direction && direction & 3 == 0;
-            node = self.moved(node, step);
-            if straight {
-                // Horizontal runs are long in layouts. A run may end at the start but not go
-                // through it: a border starts where it has background to its W (outer) or E (hole).
-                let straight = self.plane.straight(node.place, direction);
-                self.steps.resize(self.steps.len() + straight, direction);
-                let skipped = straight as isize * self.offsets[usize::from(direction)];
-                node.place = node.place.wrapping_add_signed(skipped);
-            }
-            let ends = if FRAGMENT {
-                !self.places.contains(&node.place)
-            } else {
-                node == start
-            };
-            if ends {
-                return Ok(Walked { end: node, turns });
-            }
-        }
-    }
-
-    #[inline]
-    fn moved(&self, node: Node, step: Step) -> Node {
-        Node {
-            place: node
-                .place
-                .wrapping_add_signed(self.offsets[usize::from(step.to)]),
-            code: step.next,
-        }
-    }
-
-    /// Makes room for the steps of a straight run.
-    #[cold]
-    fn make_room(&mut self) -> Result<()> {
-        let limit = u32::MAX as usize;
-        if self.steps.len() > limit - 2 * MAX_STRAIGHT {
-            return Err(Error::TooMany {
-                what: "steps of borders in a strip",
-                limit: limit as u64,
-            });
-        }
-        reserve(self.steps, MAX_STRAIGHT + 1, "the chain codes of borders")
-    }
-
-    /// The pixel of the band at a place.
-    fn coordinates(&self, place: usize) -> (u32, u32) {
-        let (x, y) = self.plane.coordinates(place);
-        (x, self.first_row + y)
-    }
-}
-
-/// The kind of a border that starts at the side with this key.
-fn kind(key: usize) -> BorderKind {
-    if key & 1 == 0 {
-        BorderKind::Outer
-    } else {
-        BorderKind::Hole
     }
 }

@@ -1,11 +1,12 @@
 //! Border following in strips of rows, on all cores.
 //!
-//! 1. **Follow** (`follow.rs`): the image is divided into strips of rows, which threads take one
-//!    after the other. A border that stays in its strip is *closed* there: it is followed as
-//!    [`suzuki`](super::suzuki) does, and in the same order. A border that crosses the seam between
-//!    two strips falls apart into *fragments*. A fragment begins at an **entry**: the node by which
-//!    the border comes into the strip. Entries are found for 64 pixels at once (`entries.rs`) and
-//!    followed first, so the scan for unpassed sides then meets closed borders only.
+//! 1. **Follow** (`follow.rs`, `strip_walk.rs`): the image is divided into strips of rows, which
+//!    threads take one after the other. A border that stays in its strip is *closed* there: it is
+//!    followed as [`suzuki`](super::suzuki) does, and in the same order. A border that crosses the
+//!    seam between two strips falls apart into *fragments*. A fragment begins at an **entry**: the
+//!    node by which the border comes into the strip. Entries are found for 64 pixels at once
+//!    (`entries.rs`) and followed first, so the scan for unpassed starts then meets closed borders
+//!    only. Where borders are dense, steps are looked up (`ways.rs`).
 //! 2. **Join** (`join.rs`): a fragment ends where the next one enters the adjacent strip; the index
 //!    of that next one is its entry's rank in its row. Fragments are thus a permutation, and its
 //!    cycles, the **rings**, are the other borders. List ranking puts each ring's fragments in
@@ -36,6 +37,7 @@
 //! | 41 | border | at most, while they are put into order |
 //! | 80 | fragment | |
 //! | 0.7 | pixel of the strips that are being followed | |
+//! | 2 | pixel of these strips | where borders are dense (`ways.rs`) |
 //! | 4 | run of foreground in a row | along edges, given back before the rest |
 //! | 0.125 | pixel | along edges |
 
@@ -43,8 +45,10 @@ pub(in crate::trace) mod entries;
 pub(in crate::trace) mod follow;
 pub(in crate::trace) mod join;
 pub(in crate::trace::cpu) mod number;
+mod strip_walk;
 #[cfg(test)]
 mod tests;
+mod ways;
 pub(in crate::trace::cpu) mod write;
 
 pub(in crate::trace) use follow::check_count;

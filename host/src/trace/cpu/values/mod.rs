@@ -26,7 +26,8 @@ use crate::regions::{RegionOptions, Regions, ValueContours};
 use crate::trace::contours::Contours;
 use crate::trace::parts::{BandBorders, follow_in_strips};
 use crate::trace::{ContourOptions, Geometry, Retrieval, ValueBand};
-use planes::{BandPlanes, ValuePlanes};
+use planes::BandPlanes;
+pub(in crate::trace::cpu) use planes::ValuePlanes;
 
 /// Traces the regions of an image.
 pub(crate) fn trace_regions<T: PixelValue>(

@@ -53,7 +53,7 @@ impl Links {
 }
 
 /// The planes of an image of values, or of a band of one with the rows beside it.
-pub(super) struct ValuePlanes {
+pub(in crate::trace::cpu) struct ValuePlanes {
     width: u32,
     height: u32,
     row_words: usize,
@@ -80,7 +80,7 @@ const LEAST_PIXELS: u32 = 1 << 16;
 
 impl ValuePlanes {
     /// Compares the neighbours in an image or a band of one, on all cores.
-    pub(super) fn of<T: PixelValue>(band: &ValueBand<'_, '_, T>) -> Result<Self> {
+    pub(in crate::trace::cpu) fn of<T: PixelValue>(band: &ValueBand<'_, '_, T>) -> Result<Self> {
         let (width, height) = (band.width(), band.height());
         let n = row_words(width);
         let words = n * (height as usize + 2 * SPARE_ROWS);
@@ -292,7 +292,7 @@ fn find_starts<T: PixelValue>(
 
 /// The planes of a strip of rows.
 #[derive(Clone, Copy)]
-pub(super) struct StripPlanes<'a> {
+pub(in crate::trace::cpu) struct StripPlanes<'a> {
     planes: &'a ValuePlanes,
     here: &'a [u64],
     links: &'a [Links],
