@@ -12,7 +12,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::null_mut;
 use std::sync::Once;
 
-use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use fastrand::Rng;
 
@@ -28,11 +27,10 @@ use super::progress::{Values, Watch};
 use super::rendezvous::{Barrier, Warp};
 use super::schedule::{Ready, Schedule};
 use super::settings::Settings;
+use super::stack::Stack;
 use super::tally;
 use crate::launch::{Dim3, KernelSpec, LaunchConfig};
 
-/// Size of a coroutine's stack in bytes. Only the part in use takes memory.
-const STACK: usize = 128 << 10;
 /// Separates the random numbers of weak memory from those of the schedule. The value is arbitrary.
 const WEAK: u64 = 0x7765_616b;
 /// Separates the random number that decides whether blocks run one after the other.
@@ -42,7 +40,7 @@ thread_local! {
     /// The launch whose kernel runs on this thread; null while none of its coroutines runs.
     pub(super) static MACHINE: Cell<*mut Machine> = const { Cell::new(null_mut()) };
     /// Stacks of ended coroutines, for reuse.
-    static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
+    static STACKS: RefCell<Vec<Stack>> = const { RefCell::new(Vec::new()) };
     /// Place in the source of the last panic in a kernel.
     static PANICKED_AT: RefCell<String> = const { RefCell::new(String::new()) };
 }
@@ -60,9 +58,12 @@ pub(super) enum State {
 }
 
 pub(super) struct Thread {
-    coroutine: Option<Coroutine<(), (), (), DefaultStack>>,
+    coroutine: Option<Coroutine<(), (), (), Stack>>,
     pub(super) yielder: *const Yielder<(), ()>,
     pub(super) index: Dim3,
+    lane: u32,
+    /// Index of its warp among those of all block slots.
+    warp: usize,
     pub(super) state: State,
     /// Plain accesses since the thread last let others run.
     pub(super) accesses: u32,
@@ -271,8 +272,12 @@ impl Block {
 }
 
 impl Thread {
-    /// Thread `t` of a block of this size, before its start.
-    fn ended(t: u32, Dim3 { x, y, .. }: Dim3) -> Self {
+    /// The thread in `slot`, whose block has this size, before its start.
+    fn ended(slot: usize, block: Dim3) -> Self {
+        let Dim3 { x, y, .. } = block;
+        let count = block.count() as usize;
+        let of_block = slot % count;
+        let t = of_block as u32;
         Self {
             coroutine: None,
             yielder: std::ptr::null(),
@@ -281,6 +286,8 @@ impl Thread {
                 y: t / x % y,
                 z: t / x / y,
             },
+            lane: t % LANES as u32,
+            warp: slot / count * count.div_ceil(LANES) + of_block / LANES,
             state: State::Ended,
             accesses: 0,
         }
@@ -324,7 +331,7 @@ impl Machine {
         }
         let slots = block_threads * resident;
         let threads = (0..slots)
-            .map(|slot| Thread::ended((slot % block_threads) as u32, config.block))
+            .map(|slot| Thread::ended(slot, config.block))
             .collect();
         let blocks = (0..resident).map(|_| Block::free()).collect();
         let warps = (0..resident)
@@ -443,10 +450,10 @@ impl Machine {
     }
 
     /// The thread in `slot`, before its first instruction.
-    fn coroutine(&mut self, slot: usize) -> Option<Coroutine<(), (), (), DefaultStack>> {
+    fn coroutine(&mut self, slot: usize) -> Option<Coroutine<(), (), (), Stack>> {
         let stack = match STACKS.with_borrow_mut(Vec::pop) {
             Some(stack) => stack,
-            None => DefaultStack::new(STACK).ok()?,
+            None => Stack::new(slot)?,
         };
         let entry = self.spec.entry?;
         let args = self.args;
@@ -507,16 +514,15 @@ impl Machine {
 
     /// Index of the warp of the thread in `slot`.
     pub(super) fn warp(&self, slot: usize) -> usize {
-        let count = self.block_threads();
-        slot / count * count.div_ceil(LANES) + slot % count / LANES
+        self.threads[slot].warp
     }
 
     pub(super) fn lane(&self, slot: usize) -> u32 {
-        (slot % self.block_threads() % LANES) as u32
+        self.threads[slot].lane
     }
 
     pub(super) fn block(&self, slot: usize) -> &Block {
-        &self.blocks[slot / self.block_threads()]
+        &self.blocks[self.clocks.block_slot(slot)]
     }
 
     pub(super) fn thread_id(&self, slot: usize) -> ThreadId {

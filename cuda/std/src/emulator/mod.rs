@@ -78,7 +78,9 @@ mod rendezvous;
 mod schedule;
 mod settings;
 mod shadow;
+mod stack;
 mod tally;
+mod times;
 mod warp;
 
 use core::ffi::c_void;
