@@ -457,7 +457,7 @@ fn check_values_there<G: Gpu, T: PixelValue>(gpu: &G, name: &str, image: &ValueI
 
 pub(crate) fn values_of_all_types<D: Device>(device: &D) {
     let (width, height) = PerDevice {
-        emulator: (65, 35),
+        emulator: (65, 17),
         gpu: (301, 97),
     }
     .on::<D>();
