@@ -111,8 +111,16 @@ pub(crate) fn batches_do_not_connect_at_seams<D: Device>(device: &D) {
         .flat_map(|width| [1, 2, 3, 63, 64, 65].map(|height| (width, height)))
         .collect();
     let sizes = PerDevice {
-        // Each width and each height once.
-        emulator: &[(1, 65), (4, 64), (63, 63), (64, 3), (65, 2), (257, 1)][..],
+        // Each width and each height once, after the least.
+        emulator: &[
+            (1, 1),
+            (1, 65),
+            (4, 64),
+            (63, 63),
+            (64, 3),
+            (65, 2),
+            (257, 1),
+        ][..],
         gpu: &all,
     };
     for &(width, height) in sizes.on::<D>() {

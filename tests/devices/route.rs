@@ -244,7 +244,7 @@ pub(crate) fn routes_along_long_lines<D: Device>(device: &D) {
     let high = grid_and_net(1..=2u32, sides(), 2, 3);
     check::<D, _>(
         "routes along long lines",
-        12,
+        8,
         &(prop_oneof![wide, high], device.any(), algorithm()),
         |((grid, net), gpu, algorithm)| {
             check_routes(&gpu, &grid, &[net], algorithm)?;
@@ -260,12 +260,11 @@ fn sweeps() -> impl Iterator<Item = RouteAlgorithm> {
     all.filter(move |algorithm| !others.contains(algorithm))
 }
 
-/// Distances that are carried from chunk to chunk, with blocked edges in all of them. (Lines of one
-/// cell's width are those of [`routes_from_the_start_of_a_second_chunk`].)
+/// Distances that are carried from chunk to chunk, also with blocked edges in all of them.
 pub(crate) fn routes_from_chunk_to_chunk<D: Device>(device: &D) {
     for algorithm in sweeps() {
-        for (width, height) in [(270, 2), (2, 270)] {
-            let grid = random_grid(width, height, 1, Weights::Gaps, seed());
+        for (width, height, weights) in [(270, 1, Weights::Small), (2, 270, Weights::Gaps)] {
+            let grid = random_grid(width, height, 1, weights, seed());
             let ends = [(0, 0), (width - 1, height - 1)];
             let mut net = net(&grid, 2, seed());
             net.pins
