@@ -106,9 +106,10 @@ fn command(seed: u64) -> String {
     let name = thread.name().filter(|&name| name != "main");
     let name = name.map(|name| format!(" -- --exact {name}"));
     let name = name.unwrap_or_default();
-    let cases = match times() {
-        1 => String::new(),
-        times => format!("TRAZAR_CASES={times} "),
+    // As it is given: it may be what is wrong.
+    let cases = match std::env::var("TRAZAR_CASES") {
+        Ok(times) => format!("TRAZAR_CASES={times} "),
+        Err(_) => String::new(),
     };
     format!("TRAZAR_SEED={seed} {cases}cargo test {package}{target}{name}")
 }
