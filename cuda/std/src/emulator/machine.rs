@@ -12,6 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::null_mut;
 use std::sync::Once;
 
+use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use fastrand::Rng;
 
@@ -27,10 +28,11 @@ use super::progress::{Values, Watch};
 use super::rendezvous::{Barrier, Warp};
 use super::schedule::{Ready, Schedule};
 use super::settings::Settings;
-use super::stack::Stack;
 use super::tally;
 use crate::launch::{Dim3, KernelSpec, LaunchConfig};
 
+/// Size of a coroutine's stack in bytes. Only the part in use takes memory.
+const STACK: usize = 128 << 10;
 /// Separates the random numbers of weak memory from those of the schedule. The value is arbitrary.
 const WEAK: u64 = 0x7765_616b;
 /// Separates the random number that decides whether blocks run one after the other.
@@ -40,7 +42,7 @@ thread_local! {
     /// The launch whose kernel runs on this thread; null while none of its coroutines runs.
     pub(super) static MACHINE: Cell<*mut Machine> = const { Cell::new(null_mut()) };
     /// Stacks of ended coroutines, for reuse.
-    static STACKS: RefCell<Vec<Stack>> = const { RefCell::new(Vec::new()) };
+    static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
     /// Place in the source of the last panic in a kernel.
     static PANICKED_AT: RefCell<String> = const { RefCell::new(String::new()) };
 }
@@ -58,7 +60,7 @@ pub(super) enum State {
 }
 
 pub(super) struct Thread {
-    coroutine: Option<Coroutine<(), (), (), Stack>>,
+    coroutine: Option<Coroutine<(), (), (), DefaultStack>>,
     pub(super) yielder: *const Yielder<(), ()>,
     pub(super) index: Dim3,
     lane: u32,
@@ -450,10 +452,10 @@ impl Machine {
     }
 
     /// The thread in `slot`, before its first instruction.
-    fn coroutine(&mut self, slot: usize) -> Option<Coroutine<(), (), (), Stack>> {
+    fn coroutine(&mut self, slot: usize) -> Option<Coroutine<(), (), (), DefaultStack>> {
         let stack = match STACKS.with_borrow_mut(Vec::pop) {
             Some(stack) => stack,
-            None => Stack::new(slot)?,
+            None => DefaultStack::new(STACK).ok()?,
         };
         let entry = self.spec.entry?;
         let args = self.args;

@@ -78,7 +78,6 @@ mod rendezvous;
 mod schedule;
 mod settings;
 mod shadow;
-mod stack;
 mod tally;
 mod times;
 mod warp;
