@@ -175,11 +175,8 @@ fn resident_searches_repeat() {
 #[test]
 fn costs_along_passages() {
     let mut order = seed();
-    for (kind, precision) in [
-        ("uniform", Precision::F32),
-        ("reals", Precision::F32),
-        ("uniform", Precision::F64),
-    ] {
+    // (Uniform costs in F32 are those of the plateaus, above.)
+    for (kind, precision) in [("reals", Precision::F32), ("uniform", Precision::F64)] {
         for neighbours in [Neighbours::Four, Neighbours::Eight, Neighbours::Sixteen] {
             for upright in [false, true] {
                 order += 1;

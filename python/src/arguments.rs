@@ -6,6 +6,7 @@ use std::fmt;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
+#[cfg(not(target_os = "macos"))]
 use trazar::glam::IVec2;
 
 use crate::errors;
@@ -130,6 +131,7 @@ pub(crate) struct Offset {
 }
 
 impl Offset {
+    #[cfg(not(target_os = "macos"))]
     pub(crate) fn vector(self) -> IVec2 {
         IVec2::new(self.x, self.y)
     }

@@ -106,14 +106,24 @@ pub(crate) fn batches_of_random_images<D: Device>(device: &D) {
 /// heights around that of a tile, of all widths around those of words and tiles.
 pub(crate) fn batches_do_not_connect_at_seams<D: Device>(device: &D) {
     let labeler = DeviceLabeler::on(device.gpu(seed()));
-    // Fewer on the emulator.
     let widths = [1, 4, 63, 64, 65, 257].into_iter();
-    let sizes = widths.flat_map(|width| [1, 2, 3, 63, 64, 65].map(|height| (width, height)));
-    let step = PerDevice {
-        emulator: 5,
-        gpu: 1,
+    let all: Vec<_> = widths
+        .flat_map(|width| [1, 2, 3, 63, 64, 65].map(|height| (width, height)))
+        .collect();
+    let sizes = PerDevice {
+        // Each width and each height once, after the least.
+        emulator: &[
+            (1, 1),
+            (1, 65),
+            (4, 64),
+            (63, 63),
+            (64, 3),
+            (65, 2),
+            (257, 1),
+        ][..],
+        gpu: &all,
     };
-    for (width, height) in sizes.step_by(step.on::<D>()) {
+    for &(width, height) in sizes.on::<D>() {
         let mut full = BinaryImage::new(width, height).unwrap();
         full.invert();
         // A column of foreground that changes sides from one image to the next.
@@ -260,13 +270,12 @@ fn of_values((width, height): (u32, u32), values: &[u8]) -> ValueImage<'_, u8> {
 /// A job, and whether its result is the processor's.
 type Job = Box<dyn Fn(&Engine) -> bool + Send + Sync>;
 
-/// Eight threads do jobs of all kinds and sizes on one engine, each in its own order. The engine
+/// Several threads do jobs of all kinds and sizes on one engine, each in its own order. The engine
 /// then holds memory, and gives it back.
 pub(crate) fn threads_share_an_engine<D: Device>(device: &D) {
-    const THREADS: usize = 8;
-    let scale = PerDevice {
-        emulator: 1,
-        gpu: 8,
+    let (threads, scale) = PerDevice {
+        emulator: (4, 1),
+        gpu: (8, 8),
     }
     .on::<D>();
     let mut jobs: Vec<Job> = Vec::new();
@@ -317,7 +326,7 @@ pub(crate) fn threads_share_an_engine<D: Device>(device: &D) {
     }
     let engine = Engine::on(device.gpu(seed()));
     std::thread::scope(|scope| {
-        for thread in 0..THREADS {
+        for thread in 0..threads {
             let (engine, jobs) = (&engine, &jobs);
             scope.spawn(move || {
                 for i in 0..jobs.len() {

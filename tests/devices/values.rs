@@ -307,18 +307,21 @@ pub(crate) fn contours_of_random_values<D: Device>(device: &D) {
     );
 }
 
-/// Sides that are borders of tiles and words, or next to them, with all options.
+/// Sides that are borders of tiles and words, or next to them: each image with two retrievals, each
+/// pattern with all.
 pub(crate) fn contours_of_values_at_the_borders_of_tiles<D: Device>(device: &D) {
     let mut order = seed();
-    for (width, height) in [(1, 1), (64, 16), (65, 17), (129, 33), (1, 40), (40, 1)] {
+    let sizes = [(1, 1), (64, 16), (65, 17), (129, 33), (1, 40), (40, 1)];
+    for (size, (width, height)) in sizes.into_iter().enumerate() {
         for (i, pattern) in PATTERNS.into_iter().enumerate() {
             order += 1;
             let classes = Classes::draw(pattern, width, height, &mut Random::new(order));
             let samples = Samples::new(width, height, &classes.values).unwrap();
             let image = ValueImage::new(samples).unwrap();
             let engine = Engine::on(device.small(order));
-            for (j, retrieval) in RETRIEVALS.into_iter().enumerate() {
-                let geometry = GEOMETRIES[(i + j) % 2];
+            for j in [0, 2] {
+                let retrieval = RETRIEVALS[(size + i + j) % 4];
+                let geometry = GEOMETRIES[(i + j / 2) % 2];
                 let options = ContourOptions::default()
                     .retrieval(retrieval)
                     .geometry(geometry);

@@ -42,7 +42,7 @@ const NOT_RUN: [(&str, &str); 21] = [
     ("pytest", "tests the Python package; CI runs it"),
     ("rustup", "downloads"),
     (
-        "python3 benches/",
+        "python3 python/benches/",
         "needs other people's programs and a quiet machine",
     ),
     (

@@ -1,7 +1,8 @@
 //! What random tests draw from, how a run is repeated, and how a test says that it is skipped.
 //!
 //! Each test has a seed of its own, the same in every run. `TRAZAR_SEED=N` replaces the seeds of
-//! all tests. A test that fails prints the command that runs it again with the same seed.
+//! all tests, and `TRAZAR_CASES=N` multiplies the numbers of cases that are drawn. A test that fails
+//! prints the command that runs it again with the same seed.
 
 use std::cell::Cell;
 use std::io::Write;
@@ -20,21 +21,32 @@ thread_local! {
 /// # Panics
 /// `TRAZAR_SEED` is not a whole number.
 pub fn seed_or(usual: u64) -> u64 {
-    let seed = match std::env::var("TRAZAR_SEED") {
-        Ok(given) => given
-            .parse()
-            .unwrap_or_else(|_| panic!("TRAZAR_SEED is a whole number, not {given:?}")),
-        Err(_) => usual,
-    };
+    let seed = given("TRAZAR_SEED").unwrap_or(usual);
     SEED.set(Some(seed));
     say_how_to_repeat();
     seed
 }
 
-/// `cases` cases, drawn from [`seed_or`]. A case that fails is shrunk and printed.
+/// The whole number in an environment variable, if it is set.
+fn given<T: std::str::FromStr>(name: &str) -> Option<T> {
+    let given = std::env::var(name).ok()?;
+    let number = given.parse().ok();
+    Some(number.unwrap_or_else(|| panic!("{name} is a whole number, not {given:?}")))
+}
+
+/// How often the usual number of cases is drawn: the number in `TRAZAR_CASES`, or 1.
+fn times() -> u32 {
+    given("TRAZAR_CASES").unwrap_or(1)
+}
+
+/// `cases` cases, times `TRAZAR_CASES`, drawn from [`seed_or`]. A case that fails is shrunk and
+/// printed.
+///
+/// # Panics
+/// `TRAZAR_SEED` or `TRAZAR_CASES` is not a whole number.
 pub fn config(cases: u32, usual: u64) -> Config {
     Config {
-        cases,
+        cases: cases.saturating_mul(times()),
         failure_persistence: None,
         rng_seed: RngSeed::Fixed(seed_or(usual)),
         ..Config::default()
@@ -94,7 +106,12 @@ fn command(seed: u64) -> String {
     let name = thread.name().filter(|&name| name != "main");
     let name = name.map(|name| format!(" -- --exact {name}"));
     let name = name.unwrap_or_default();
-    format!("TRAZAR_SEED={seed} cargo test {package}{target}{name}")
+    // As it is given: it may be what is wrong.
+    let cases = match std::env::var("TRAZAR_CASES") {
+        Ok(times) => format!("TRAZAR_CASES={times} "),
+        Err(_) => String::new(),
+    };
+    format!("TRAZAR_SEED={seed} {cases}cargo test {package}{target}{name}")
 }
 
 /// The test binary's name, without the hash that Cargo appends.

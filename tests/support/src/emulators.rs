@@ -40,7 +40,9 @@ pub fn check<S: Strategy>(
     values: &S,
     test: impl Fn(S::Value) -> Result<(), TestCaseError>,
 ) {
-    let result = TestRunner::new(seeds::config(cases, seed())).run(values, test);
+    let config = seeds::config(cases, seed());
+    let cases = config.cases;
+    let result = TestRunner::new(config).run(values, test);
     say(name, &format!("{cases} cases of seed {}", seed()));
     if let Err(error) = result {
         panic!("seed {}: {error}", seed());

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::fences::Fences;
+use super::times::Times;
 use crate::atomic::ScopeKind;
 
 /// Lanes of a warp.
@@ -25,25 +26,16 @@ pub(super) const LANES: usize = 32;
 #[derive(Clone, Debug, Default)]
 struct Knowledge {
     /// Per block: the time up to which all its threads are known.
-    blocks: BTreeMap<u32, u32>,
+    blocks: Times,
     /// Per thread: the time up to which it is known.
-    threads: BTreeMap<u32, u32>,
+    threads: Times,
 }
 
 impl Knowledge {
     fn add(&mut self, other: &Self) {
-        for (&block, &time) in &other.blocks {
-            raise(&mut self.blocks, block, time);
-        }
-        for (&thread, &time) in &other.threads {
-            raise(&mut self.threads, thread, time);
-        }
+        self.blocks.add(&other.blocks);
+        self.threads.add(&other.threads);
     }
-}
-
-fn raise(map: &mut BTreeMap<u32, u32>, key: u32, time: u32) {
-    let known = map.entry(key).or_insert(time);
-    *known = time.max(*known);
 }
 
 /// The releases to an address: by its last store, and by the updates since.
@@ -87,10 +79,10 @@ impl Snapshot {
             }
         }
         if let Some(acquired) = &self.acquired {
-            for (&block, &time) in &acquired.blocks {
+            for (block, time) in acquired.blocks.iter() {
                 fences.add_block(block, time);
             }
-            for (&thread, &time) in &acquired.threads {
+            for (thread, time) in acquired.threads.iter() {
                 fences.add_thread(thread, time);
             }
         }
@@ -117,6 +109,12 @@ impl After {
 #[derive(Debug)]
 struct ThreadClock {
     id: u32,
+    /// The number of its block's thread 0.
+    first: u32,
+    /// The number of its warp's lane 0.
+    first_lane: u32,
+    /// The slot of its block.
+    block_slot: usize,
     now: u32,
     lanes: [u32; LANES],
     acquired: Option<Rc<Knowledge>>,
@@ -125,6 +123,31 @@ struct ThreadClock {
     /// Releases carried by the values of its relaxed loads: its next fence acquires them.
     met: Vec<Rc<Snapshot>>,
     after: After,
+}
+
+impl ThreadClock {
+    /// The thread that starts in `slot`, in a block with this number and this many threads.
+    fn new(slot: usize, block_threads: u32, block: u32) -> Self {
+        let of_block = (slot % block_threads as usize) as u32;
+        let first = block * block_threads;
+        Self {
+            id: first + of_block,
+            first,
+            first_lane: first + of_block / LANES as u32 * LANES as u32,
+            block_slot: slot / block_threads as usize,
+            now: 1,
+            lanes: [0; LANES],
+            acquired: None,
+            fence: None,
+            met: Vec::new(),
+            after: After::default(),
+        }
+    }
+
+    /// The thread's place in its warp.
+    fn lane(&self) -> usize {
+        (self.id - self.first_lane) as usize
+    }
 }
 
 /// The order of the device's fences and, per block slot, of the block's fences.
@@ -151,18 +174,10 @@ pub(super) struct Clocks {
 impl Clocks {
     pub(super) fn new(block_threads: u32, resident: usize) -> Self {
         let slots = block_threads as usize * resident;
-        let clock = |_| ThreadClock {
-            id: 0,
-            now: 1,
-            lanes: [0; LANES],
-            acquired: None,
-            fence: None,
-            met: Vec::new(),
-            after: After::default(),
-        };
+        let threads = (0..slots).map(|slot| ThreadClock::new(slot, block_threads, 0));
         Self {
             block_threads,
-            threads: (0..slots).map(clock).collect(),
+            threads: threads.collect(),
             blocks: vec![(0, 0); resident],
             released: BTreeMap::new(),
             fence_order: None,
@@ -185,19 +200,8 @@ impl Clocks {
             order.blocks[slot] = Fences::default();
         }
         let threads = self.block_threads as usize;
-        for (t, thread) in self.threads[slot * threads..(slot + 1) * threads]
-            .iter_mut()
-            .enumerate()
-        {
-            *thread = ThreadClock {
-                id: block * self.block_threads + t as u32,
-                now: 1,
-                lanes: [0; LANES],
-                acquired: None,
-                fence: None,
-                met: Vec::new(),
-                after: After::default(),
-            };
+        for slot in slot * threads..(slot + 1) * threads {
+            self.threads[slot] = ThreadClock::new(slot, self.block_threads, block);
         }
     }
 
@@ -221,12 +225,9 @@ impl Clocks {
         self.block_threads
     }
 
-    fn block_slot(&self, slot: usize) -> usize {
-        slot / self.block_threads as usize
-    }
-
-    fn lane(&self, slot: usize) -> usize {
-        slot % self.block_threads as usize % LANES
+    /// The slot of the block of the thread in `slot`.
+    pub(super) fn block_slot(&self, slot: usize) -> usize {
+        self.threads[slot].block_slot
     }
 
     /// Number of the thread that is lane 0 of the warp of thread `id`.
@@ -241,22 +242,19 @@ impl Clocks {
         if id == thread.id {
             return true;
         }
-        let (block, floor) = self.blocks[self.block_slot(slot)];
-        let its_block = self.block_of(id);
-        if its_block == block {
+        // This is asked for every access, so it divides by nothing.
+        if id.wrapping_sub(thread.first) < self.block_threads {
+            let (_, floor) = self.blocks[thread.block_slot];
             if time <= floor {
                 return true;
             }
-            if self.first_lane(id) == self.first_lane(thread.id) {
-                let lane = id % self.block_threads % LANES as u32;
-                if time <= thread.lanes[lane as usize] {
-                    return true;
-                }
+            let lane = id.wrapping_sub(thread.first_lane) as usize;
+            if thread.lanes.get(lane).is_some_and(|&known| time <= known) {
+                return true;
             }
         }
         thread.acquired.as_ref().is_some_and(|known| {
-            known.blocks.get(&its_block).is_some_and(|&t| time <= t)
-                || known.threads.get(&id).is_some_and(|&t| time <= t)
+            known.threads.knows(id, time) || known.blocks.knows(self.block_of(id), time)
         })
     }
 
@@ -281,11 +279,12 @@ impl Clocks {
         let threads = &mut self.threads[block * count..(block + 1) * count];
         let latest = threads.iter().map(|thread| thread.now).max().unwrap_or(0);
         self.blocks[block].1 = latest;
-        share_acquired(threads.iter_mut());
+        let known = acquired_by_any(threads.iter());
         let after = threads.iter().map(|thread| thread.after);
         let after = after.reduce(After::max).unwrap_or_default();
         for thread in threads {
             thread.now = latest + 1;
+            thread.acquired.clone_from(&known);
             thread.after = after;
         }
     }
@@ -299,7 +298,6 @@ impl Clocks {
                 .map(move |lane| (lane, first + lane))
         };
         let mut joined = [0; LANES];
-        let mut known: Option<Knowledge> = None;
         let mut after = After::default();
         for (lane, slot) in slots() {
             let thread = &self.threads[slot];
@@ -308,11 +306,8 @@ impl Clocks {
             }
             joined[lane] = thread.now.max(joined[lane]);
             after = after.max(thread.after);
-            if let Some(acquired) = &thread.acquired {
-                known.get_or_insert_default().add(acquired);
-            }
         }
-        let known = known.map(Rc::new);
+        let known = acquired_by_any(slots().map(|(_, slot)| &self.threads[slot]));
         for (_, slot) in slots() {
             let thread = &mut self.threads[slot];
             thread.lanes = joined;
@@ -325,17 +320,15 @@ impl Clocks {
     /// The knowledge of the thread in `slot`, to release to others. Advances its clock.
     fn snapshot(&mut self, slot: usize, scope: ScopeKind) -> Rc<Snapshot> {
         let (block, floor) = self.blocks[self.block_slot(slot)];
-        let lane = self.lane(slot);
-        let first_lane = self.first_lane(self.threads[slot].id);
         let thread = &mut self.threads[slot];
         let mut lanes = thread.lanes;
-        lanes[lane] = thread.now;
+        lanes[thread.lane()] = thread.now;
         thread.now += 1;
         Rc::new(Snapshot {
             thread: thread.id,
             block,
             floor,
-            first_lane,
+            first_lane: thread.first_lane,
             lanes,
             acquired: thread.acquired.clone(),
             scope,
@@ -349,7 +342,6 @@ impl Clocks {
         if snapshot.scope == ScopeKind::Block && snapshot.block != block {
             return;
         }
-        let first_lane = self.first_lane(self.threads[slot].id);
         let thread = &mut self.threads[slot];
         thread.after = thread.after.max(After {
             device: snapshot.after.device,
@@ -360,32 +352,35 @@ impl Clocks {
                 0
             },
         });
-        let mut known = None;
-        if snapshot.block != block || snapshot.first_lane != first_lane {
-            let known = known.get_or_insert_with(Knowledge::default);
-            if snapshot.block != block && snapshot.floor > 0 {
-                raise(&mut known.blocks, snapshot.block, snapshot.floor);
+        let elsewhere = snapshot.block != block || snapshot.first_lane != thread.first_lane;
+        if !elsewhere {
+            for (known, &time) in thread.lanes.iter_mut().zip(&snapshot.lanes) {
+                *known = time.max(*known);
             }
+        }
+        if !elsewhere && snapshot.acquired.is_none() {
+            return;
+        }
+        let known = Rc::make_mut(thread.acquired.get_or_insert_default());
+        if elsewhere {
             let covered = if snapshot.block == block {
                 floor
             } else {
                 snapshot.floor
             };
-            for (lane, &time) in snapshot.lanes.iter().enumerate() {
-                if time > covered {
-                    raise(&mut known.threads, snapshot.first_lane + lane as u32, time);
-                }
+            if snapshot.block != block && snapshot.floor > 0 {
+                known.blocks.raise(snapshot.block, snapshot.floor);
             }
-        } else {
-            for (known, &time) in thread.lanes.iter_mut().zip(&snapshot.lanes) {
-                *known = time.max(*known);
-            }
+            let lanes = (0..LANES).map(|lane| {
+                let id = snapshot.first_lane + lane as u32;
+                (id, snapshot.lanes[lane])
+            });
+            known
+                .threads
+                .add_all(lanes.filter(|&(_, time)| time > covered));
         }
         if let Some(acquired) = &snapshot.acquired {
-            known.get_or_insert_with(Knowledge::default).add(acquired);
-        }
-        if let Some(known) = known {
-            Rc::make_mut(thread.acquired.get_or_insert_default()).add(&known);
+            known.add(acquired);
         }
     }
 
@@ -483,22 +478,22 @@ fn add(all: &mut Vec<Rc<Snapshot>>, snapshot: &Rc<Snapshot>) {
     }
 }
 
-/// Gives each of `threads` all that any of them has acquired.
-fn share_acquired<'a>(threads: impl Iterator<Item = &'a mut ThreadClock>) {
-    let threads: Vec<_> = threads.collect();
-    if threads.iter().all(|thread| thread.acquired.is_none()) {
-        return;
-    }
-    let mut known = Knowledge::default();
-    for thread in &threads {
-        if let Some(acquired) = &thread.acquired {
-            known.add(acquired);
+/// All that any of `threads` has acquired.
+fn acquired_by_any<'a>(threads: impl Iterator<Item = &'a ThreadClock>) -> Option<Rc<Knowledge>> {
+    let mut known: Option<Rc<Knowledge>> = None;
+    // Threads share what they acquired at their last meeting.
+    let mut last: Option<&Rc<Knowledge>> = None;
+    for acquired in threads.filter_map(|thread| thread.acquired.as_ref()) {
+        if last.is_some_and(|last| Rc::ptr_eq(last, acquired)) {
+            continue;
+        }
+        last = Some(acquired);
+        match &mut known {
+            Some(known) => Rc::make_mut(known).add(acquired),
+            None => known = Some(Rc::clone(acquired)),
         }
     }
-    let known = Rc::new(known);
-    for thread in threads {
-        thread.acquired = Some(Rc::clone(&known));
-    }
+    known
 }
 
 #[cfg(test)]

@@ -63,6 +63,9 @@ pub(super) struct Thread {
     coroutine: Option<Coroutine<(), (), (), DefaultStack>>,
     pub(super) yielder: *const Yielder<(), ()>,
     pub(super) index: Dim3,
+    lane: u32,
+    /// Index of its warp among those of all block slots.
+    warp: usize,
     pub(super) state: State,
     /// Plain accesses since the thread last let others run.
     pub(super) accesses: u32,
@@ -271,8 +274,12 @@ impl Block {
 }
 
 impl Thread {
-    /// Thread `t` of a block of this size, before its start.
-    fn ended(t: u32, Dim3 { x, y, .. }: Dim3) -> Self {
+    /// The thread in `slot`, whose block has this size, before its start.
+    fn ended(slot: usize, block: Dim3) -> Self {
+        let Dim3 { x, y, .. } = block;
+        let count = block.count() as usize;
+        let of_block = slot % count;
+        let t = of_block as u32;
         Self {
             coroutine: None,
             yielder: std::ptr::null(),
@@ -281,6 +288,8 @@ impl Thread {
                 y: t / x % y,
                 z: t / x / y,
             },
+            lane: t % LANES as u32,
+            warp: slot / count * count.div_ceil(LANES) + of_block / LANES,
             state: State::Ended,
             accesses: 0,
         }
@@ -324,7 +333,7 @@ impl Machine {
         }
         let slots = block_threads * resident;
         let threads = (0..slots)
-            .map(|slot| Thread::ended((slot % block_threads) as u32, config.block))
+            .map(|slot| Thread::ended(slot, config.block))
             .collect();
         let blocks = (0..resident).map(|_| Block::free()).collect();
         let warps = (0..resident)
@@ -507,16 +516,15 @@ impl Machine {
 
     /// Index of the warp of the thread in `slot`.
     pub(super) fn warp(&self, slot: usize) -> usize {
-        let count = self.block_threads();
-        slot / count * count.div_ceil(LANES) + slot % count / LANES
+        self.threads[slot].warp
     }
 
     pub(super) fn lane(&self, slot: usize) -> u32 {
-        (slot % self.block_threads() % LANES) as u32
+        self.threads[slot].lane
     }
 
     pub(super) fn block(&self, slot: usize) -> &Block {
-        &self.blocks[slot / self.block_threads()]
+        &self.blocks[self.clocks.block_slot(slot)]
     }
 
     pub(super) fn thread_id(&self, slot: usize) -> ThreadId {

@@ -79,6 +79,7 @@ mod schedule;
 mod settings;
 mod shadow;
 mod tally;
+mod times;
 mod warp;
 
 use core::ffi::c_void;

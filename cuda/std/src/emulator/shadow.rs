@@ -82,8 +82,11 @@ impl Access<'_> {
 
     /// Adds this access's block to `blocks`, if the access is at block scope.
     fn note_narrow(&self, blocks: &mut u32) {
+        if !self.kind.block_scope {
+            return;
+        }
         let mine = self.clocks.block_of(self.clocks.id(self.slot)) + 1;
-        if self.kind.block_scope && *blocks != mine {
+        if *blocks != mine {
             *blocks = if *blocks == 0 { mine } else { SEVERAL };
         }
     }
