@@ -7,13 +7,15 @@
 //! (The neighbourhoods of E. Uchoa and R. F. Werneck, Fast local search for the Steiner problem in
 //! graphs, 2012.)
 //!
-//! A search is cheaper the fewer cells it visits. It skips cells that are too far from the tree to
-//! lead back to it at a cost that pays, so it goes only half as far.
+//! What the shortest path between two parts costs is known from the regions around the tree
+//! (`diagram.rs`), so moves that do not pay are found out without a search. The search for a path
+//! that pays visits the cells of shortest paths only.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
-use super::Edge;
+use super::diagram::{Diagram, NONE, Side};
+use super::{Edge, TREE};
 use crate::Result;
 use crate::memory::{collect, extend, push, push_to_heap, reserve_in_map, reserve_in_set};
 use crate::route::cpu::retrace::UNREACHED;
@@ -23,8 +25,7 @@ use crate::route::grid::by_cell;
 /// The most times that all moves are tried. Most trees need 3 to 6.
 const MAX_ROUNDS: usize = 20;
 
-/// Names used in out-of-memory errors.
-const TREE: &str = "the cells of a tree";
+/// Name used in out-of-memory errors.
 const SEARCH: &str = "the cells of a search";
 
 /// Flag of a cell's state: it is a pin's. The lower bits are its edges on the tree, by direction.
@@ -46,8 +47,7 @@ pub(super) struct Exchange<'a> {
     reached: Vec<Reached>,
     last_search: u32,
     border: BinaryHeap<Reverse<(u64, u32)>>,
-    /// By cell: the distance to the tree, or less.
-    to_tree: Vec<u64>,
+    diagram: Diagram<'a>,
     /// Moves that did not pay: two cells that identify the place, and the cost of what was removed.
     failed: HashSet<(u32, u32, u64)>,
 }
@@ -99,7 +99,7 @@ impl<'a> Exchange<'a> {
             reached: by_cell(grid, "the distances")?,
             last_search: 0,
             border: BinaryHeap::new(),
-            to_tree: by_cell(grid, "the distances to the tree")?,
+            diagram: Diagram::new(grid)?,
             failed: HashSet::new(),
         })
     }
@@ -114,8 +114,8 @@ impl<'a> Exchange<'a> {
         for &(a, b) in edges {
             self.set(a, b);
         }
-        self.to_tree.fill(UNREACHED);
-        self.add_to_tree(&self.cells()?)?;
+        self.divide()?;
+        self.diagram.fill()?;
         for _ in 0..MAX_ROUNDS {
             let mut improved = false;
             for (cell, next) in self.key_path_starts()? {
@@ -226,6 +226,13 @@ impl<'a> Exchange<'a> {
         for path in paths {
             self.clear_path(path);
         }
+        let cells = paths.iter().flatten().copied();
+        let mut gone = collect(cells.filter(|&cell| self.states[cell as usize] == 0), TREE)?;
+        gone.sort_unstable();
+        gone.dedup();
+        // Of a path that costs less, no cell is farther from both of its ends.
+        let bound = removed.div_ceil(2);
+        self.diagram.remove(&gone, bound)?;
         let seeds = match paths {
             [path] => vec![path[0], path[path.len() - 1]],
             _ => {
@@ -246,6 +253,7 @@ impl<'a> Exchange<'a> {
                 for path in paths {
                     self.set_path(path);
                 }
+                self.diagram.undo();
                 reserve_in_set(&mut self.failed, 1, TREE)?;
                 self.failed.insert((first, place, removed));
                 return Ok(false);
@@ -270,34 +278,78 @@ impl<'a> Exchange<'a> {
                     self.parts[cell as usize] = 0;
                 }
             }
+            if !parts.is_empty() {
+                self.diagram.add(&path, bound)?;
+            }
             push(&mut added, path, TREE)?;
         }
+        self.diagram.undo();
+        self.diagram.remove(&gone, UNREACHED)?;
         for path in &added {
-            self.add_to_tree(path)?;
+            self.diagram.add(path, UNREACHED)?;
         }
+        self.divide_around(&added)?;
         Ok(true)
     }
 
-    /// Lowers the distances to the tree when it gains `cells`.
-    fn add_to_tree(&mut self, cells: &[u32]) -> Result<()> {
-        self.border.clear();
-        for &cell in cells {
-            self.to_tree[cell as usize] = 0;
-            push_to_heap(&mut self.border, Reverse((0, cell)), SEARCH)?;
-        }
-        while let Some(Reverse((cost, cell))) = self.border.pop() {
-            if cost > self.to_tree[cell as usize] {
-                continue;
-            }
-            for (next, weight) in self.grid.neighbours(cell) {
-                let through = cost + u64::from(weight);
-                if through < self.to_tree[next as usize] {
-                    self.to_tree[next as usize] = through;
-                    push_to_heap(&mut self.border, Reverse((through, next)), SEARCH)?;
-                }
+    /// Divides the tree into pieces.
+    fn divide(&mut self) -> Result<()> {
+        self.diagram.clear();
+        for cell in self.key_cells()? {
+            let piece = self.diagram.new_piece()?;
+            self.diagram.set_piece(cell, piece);
+            for next in self.tree_neighbours(cell) {
+                self.name_stretch(next, NONE)?;
             }
         }
         Ok(())
+    }
+
+    /// Divides the tree's new paths into pieces, and those that they branch off.
+    fn divide_around(&mut self, added: &[Path]) -> Result<()> {
+        let first_new = self.diagram.new_piece()?;
+        let mut divided = Vec::new();
+        for &cell in added.iter().flatten() {
+            let old = self.diagram.piece(cell);
+            if !self.is_key(cell) {
+                self.name_stretch(cell, NONE)?;
+                continue;
+            }
+            let mut same = self.tree_neighbours(cell);
+            let same = same.find(|&next| old != NONE && self.diagram.piece(next) == old);
+            if old == NONE || same.is_some() {
+                let piece = self.diagram.new_piece()?;
+                self.diagram.set_piece(cell, piece);
+                push(&mut divided, cell, TREE)?;
+            }
+            if let Some(next) = same {
+                extend(&mut divided, self.name_stretch(next, old)?, TREE)?;
+            }
+        }
+        self.diagram.keep(first_new, &divided)
+    }
+
+    /// Makes a new piece of a cell between key cells and of those next to it as far as they belong
+    /// to the piece `old`, if it does. Returns its cells.
+    fn name_stretch(&mut self, cell: u32, old: u32) -> Result<Vec<u32>> {
+        let mut cells = Vec::new();
+        if self.is_key(cell) || self.diagram.piece(cell) != old {
+            return Ok(cells);
+        }
+        let piece = self.diagram.new_piece()?;
+        self.diagram.set_piece(cell, piece);
+        push(&mut cells, cell, TREE)?;
+        let mut next = 0;
+        while let Some(&cell) = cells.get(next) {
+            next += 1;
+            for near in self.tree_neighbours(cell) {
+                if !self.is_key(near) && self.diagram.piece(near) == old {
+                    self.diagram.set_piece(near, piece);
+                    push(&mut cells, near, TREE)?;
+                }
+            }
+        }
+        Ok(cells)
     }
 
     /// All parts of the tree but the largest, from one cell of each. This takes as long as the
@@ -325,7 +377,12 @@ impl<'a> Exchange<'a> {
                 };
                 *next += 1;
                 let id = part.id;
-                let joined = self.group_of.get(&cell);
+                let is_pin = self.states[cell as usize] & PIN != 0;
+                let joined = if is_pin {
+                    self.group_of.get(&cell)
+                } else {
+                    None
+                };
                 let joined = joined.map_or(&[][..], |&group| &self.groups[group]);
                 for near in self.tree_neighbours(cell).chain(joined.iter().copied()) {
                     if self.parts[near as usize] != id {
@@ -340,19 +397,36 @@ impl<'a> Exchange<'a> {
     }
 
     /// The shortest path from another part to `part`, if it costs less than `limit`, and its cost.
-    fn nearest_other(&mut self, part: &Part, mut limit: u64) -> Result<Option<(Path, u64)>> {
+    fn nearest_other(&mut self, part: &Part, limit: u64) -> Result<Option<(Path, u64)>> {
+        let side = |cell: u32| match (self.states[cell as usize], self.parts[cell as usize]) {
+            (0, _) => Side::Gone,
+            (_, id) if id == part.id => Side::Inside,
+            _ => Side::Outside,
+        };
+        let Some(cost) = self.diagram.shortest(&part.cells, limit, side)? else {
+            return Ok(None);
+        };
         self.last_search += 1;
         let search = self.last_search;
-        for &cell in &part.cells {
-            self.reached[cell as usize] = Reached {
-                cost: 0,
+        self.diagram.on_paths(|cell| {
+            let reached = &mut self.reached[cell as usize];
+            let is_new = reached.search != search;
+            *reached = Reached {
+                cost: UNREACHED,
                 from: cell,
                 search,
             };
+            is_new
+        })?;
+        let on_paths = |&cell: &u32| self.reached[cell as usize].search == search;
+        let starts = collect(part.cells.iter().copied().filter(on_paths), SEARCH)?;
+        for &cell in &starts {
+            self.reached[cell as usize].cost = 0;
         }
         self.border.clear();
+        let mut limit = cost + 1;
         let mut found = None;
-        for &cell in &part.cells {
+        for &cell in &starts {
             self.reach_from(cell, 0, part.id, &mut limit, &mut found)?;
         }
         while let Some(Reverse((cost, cell))) = self.border.pop() {
@@ -366,7 +440,7 @@ impl<'a> Exchange<'a> {
         let Some(mut at) = found else {
             return Ok(None);
         };
-        let mut path = vec![at];
+        let mut path = collect([at], TREE)?;
         loop {
             let from = self.reached[at as usize].from;
             if from == at {
@@ -377,8 +451,8 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// Reaches the neighbours of a cell at costs below `limit`. A neighbour in another part is
-    /// `found`, and its cost becomes the limit.
+    /// Reaches the neighbours of a cell that may be on a shortest path, at costs below `limit`. A
+    /// neighbour in another part is `found`, and its cost becomes the limit.
     fn reach_from(
         &mut self,
         cell: u32,
@@ -387,19 +461,12 @@ impl<'a> Exchange<'a> {
         limit: &mut u64,
         found: &mut Option<u32>,
     ) -> Result<()> {
-        let search = self.last_search;
         for (next, weight) in self.grid.neighbours(cell) {
             let through = cost + u64::from(weight);
-            if through.saturating_add(self.to_tree[next as usize]) >= *limit {
-                continue;
-            }
             let reached = &mut self.reached[next as usize];
-            if reached.search != search || through < reached.cost {
-                *reached = Reached {
-                    cost: through,
-                    from: cell,
-                    search,
-                };
+            if through < *limit && reached.search == self.last_search && through < reached.cost {
+                reached.cost = through;
+                reached.from = cell;
                 if self.states[next as usize] != 0 && self.parts[next as usize] != part {
                     *found = Some(next);
                     *limit = through;

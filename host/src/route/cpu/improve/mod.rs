@@ -6,6 +6,7 @@
 //! union, and improved again. The cheapest of the three is the result, or the plain tree itself if
 //! none is cheaper.
 
+mod diagram;
 mod exchange;
 mod voronoi;
 
@@ -22,6 +23,9 @@ use exchange::Exchange;
 
 /// An edge as its two cells.
 type Edge = (u32, u32);
+
+/// Name used in out-of-memory errors.
+const TREE: &str = "the cells of a tree";
 
 /// The number of other pins that trees grow from.
 const ROOTS: usize = 4;

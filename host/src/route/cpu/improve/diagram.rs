@@ -1,0 +1,455 @@
+//! The nearest cell of a tree for each cell of a grid, kept up to date while the tree changes.
+//!
+//! The tree is divided into pieces: each key cell is one, and so are stretches of key paths between
+//! them. Where cells next to each other are nearest to different pieces, a path between the two
+//! pieces leads over the edge between the cells. These edges are kept by piece. So the shortest path
+//! between two parts of the tree is found by a look at the edges around the smaller part, without a
+//! search. (E. Uchoa and R. F. Werneck, Fast local search for the Steiner problem in graphs, 2012,
+//! section 3, evaluate moves by a Voronoi diagram as well.)
+
+use super::TREE;
+use crate::Result;
+use crate::memory::{collect, filled_vec, push};
+use crate::route::cpu::dijkstra::Queue;
+use crate::route::cpu::retrace::UNREACHED;
+use crate::route::grid::RoutingGrid;
+
+/// The piece of a cell that is not on the tree.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// Names used in out-of-memory errors.
+const LABELS: &str = "the nearest cells of a tree";
+const BORDERS: &str = "the edges between regions of a tree";
+
+/// How far a cell is from the tree.
+#[derive(Clone, Copy)]
+struct Label {
+    cost: u64,
+    /// The nearest cell of the tree.
+    base: u32,
+    /// The number of the change in which it was set.
+    change: u32,
+}
+
+/// An edge between cells that are nearest to different pieces.
+#[derive(Clone, Copy)]
+struct Crossing {
+    ends: [u32; 2],
+    weight: u32,
+    /// The sum of both ends' costs when the edge was listed; if it is another one now, the edge has
+    /// been listed again.
+    costs: u64,
+}
+
+/// Where a cell of the tree is, seen from one of the tree's parts.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Side {
+    Inside,
+    Outside,
+    /// It is no longer on the tree.
+    Gone,
+}
+
+pub(super) struct Diagram<'a> {
+    grid: &'a RoutingGrid,
+    /// By cell.
+    labels: Vec<Label>,
+    queue: Queue,
+    change: u32,
+    /// The cells that the current change has set, with their labels before it.
+    changed: Vec<(u32, Label)>,
+    /// The cells that the current change has taken off the tree, with their pieces before it.
+    gone: Vec<(u32, u32)>,
+    /// By cell.
+    pieces: Vec<u32>,
+    /// By piece: the edges around its region, and edges that were.
+    borders: Vec<Vec<Crossing>>,
+    /// By piece: the last query that looked at it.
+    seen: Vec<u32>,
+    query: u32,
+    /// The edges found by the last query.
+    found: Vec<[u32; 2]>,
+}
+
+impl<'a> Diagram<'a> {
+    pub(super) fn new(grid: &'a RoutingGrid) -> Result<Self> {
+        let cells = grid.cell_count() as usize;
+        let unreached = Label {
+            cost: UNREACHED,
+            base: 0,
+            change: 0,
+        };
+        // Those of blocked edges become 0.
+        let weights = [grid.rights(), grid.downs(), grid.vias()];
+        let weights = weights.into_iter().flatten();
+        let heaviest = weights.map(|&weight| weight.wrapping_add(1)).max();
+        Ok(Self {
+            grid,
+            labels: filled_vec(unreached, cells, LABELS)?,
+            queue: Queue::new(heaviest.unwrap_or(0)),
+            change: 0,
+            changed: Vec::new(),
+            gone: Vec::new(),
+            pieces: filled_vec(NONE, cells, TREE)?,
+            borders: Vec::new(),
+            seen: Vec::new(),
+            query: 0,
+            found: Vec::new(),
+        })
+    }
+
+    /// Forgets the tree.
+    pub(super) fn clear(&mut self) {
+        self.pieces.fill(NONE);
+        self.borders.clear();
+        self.seen.clear();
+        self.query = 0;
+    }
+
+    /// A new piece of the tree.
+    pub(super) fn new_piece(&mut self) -> Result<u32> {
+        push(&mut self.borders, Vec::new(), BORDERS)?;
+        push(&mut self.seen, 0, BORDERS)?;
+        Ok(self.borders.len() as u32 - 1)
+    }
+
+    pub(super) fn piece(&self, cell: u32) -> u32 {
+        self.pieces[cell as usize]
+    }
+
+    pub(super) fn set_piece(&mut self, cell: u32, piece: u32) {
+        self.pieces[cell as usize] = piece;
+    }
+
+    /// The distance of a cell from the tree.
+    pub(super) fn cost(&self, cell: u32) -> u64 {
+        self.labels[cell as usize].cost
+    }
+
+    /// The regions of a tree whose cells all have pieces.
+    pub(super) fn fill(&mut self) -> Result<()> {
+        self.change += 1;
+        self.changed.clear();
+        self.gone.clear();
+        for (cell, (label, &piece)) in (0..).zip(self.labels.iter_mut().zip(&self.pieces)) {
+            let on_tree = piece != NONE;
+            *label = Label {
+                cost: if on_tree { 0 } else { UNREACHED },
+                base: cell,
+                change: self.change,
+            };
+            if on_tree {
+                self.queue.push(0, cell);
+            }
+        }
+        self.spread(UNREACHED)?;
+        for cell in 0..self.grid.cell_count() {
+            for (next, weight) in self.grid.neighbours(cell) {
+                if cell < next {
+                    self.list(cell, next, weight)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins a change: takes cells off the tree. Cells that are `bound` or farther from the tree
+    /// stay without a nearest cell.
+    pub(super) fn remove(&mut self, cells: &[u32], bound: u64) -> Result<()> {
+        self.change += 1;
+        self.changed.clear();
+        self.gone.clear();
+        for &cell in cells {
+            let piece = self.piece(cell);
+            push(&mut self.gone, (cell, piece), TREE)?;
+            self.set_piece(cell, NONE);
+            self.note(cell)?;
+        }
+        // Their regions.
+        let mut next = 0;
+        while let Some(&(cell, _)) = self.changed.get(next) {
+            next += 1;
+            for (near, _) in self.grid.neighbours(cell) {
+                let label = self.labels[near as usize];
+                if label.change != self.change
+                    && label.cost < bound
+                    && self.piece(label.base) == NONE
+                {
+                    self.note(near)?;
+                }
+            }
+        }
+        for &(cell, _) in &self.changed {
+            self.labels[cell as usize].cost = UNREACHED;
+        }
+        for i in 0..self.changed.len() {
+            let cell = self.changed[i].0;
+            let mut nearest = self.labels[cell as usize];
+            for (near, weight) in self.grid.neighbours(cell) {
+                let label = self.labels[near as usize];
+                // Cells of the regions themselves are labelled from here.
+                if label.change == self.change || label.cost == UNREACHED {
+                    continue;
+                }
+                let through = label.cost + u64::from(weight);
+                if through < nearest.cost.min(bound) && self.piece(label.base) != NONE {
+                    (nearest.cost, nearest.base) = (through, label.base);
+                }
+            }
+            if nearest.cost != UNREACHED {
+                self.labels[cell as usize] = nearest;
+                self.queue.push(nearest.cost, cell);
+            }
+        }
+        self.spread(bound)
+    }
+
+    /// Puts cells on the tree, within a change. Cells that are `bound` or farther from these are
+    /// left as they are.
+    pub(super) fn add(&mut self, cells: &[u32], bound: u64) -> Result<()> {
+        for &cell in cells {
+            let Label { cost, base, .. } = self.labels[cell as usize];
+            if base == cell && cost == 0 {
+                continue;
+            }
+            self.set(cell, 0, cell)?;
+            if cost == 0 {
+                self.rebase(cell, base)?;
+            } else {
+                self.queue.push(0, cell);
+            }
+        }
+        self.spread(bound)
+    }
+
+    /// Makes `base` the nearest cell, instead of `old`, of cells whose path to `old` is through it.
+    /// It was off the tree at cost 0.
+    fn rebase(&mut self, base: u32, old: u32) -> Result<()> {
+        let mut open = collect([base], LABELS)?;
+        while let Some(cell) = open.pop() {
+            let cost = self.cost(cell);
+            for (near, weight) in self.grid.neighbours(cell) {
+                let label = self.labels[near as usize];
+                let is_behind = label.cost == cost + u64::from(weight) && label.base == old;
+                if is_behind && near != old {
+                    self.set(near, label.cost, base)?;
+                    push(&mut open, near, LABELS)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the change back.
+    pub(super) fn undo(&mut self) {
+        while let Some((cell, label)) = self.changed.pop() {
+            self.labels[cell as usize] = label;
+        }
+        while let Some((cell, piece)) = self.gone.pop() {
+            self.pieces[cell as usize] = piece;
+        }
+    }
+
+    /// Lists the edges around what has changed. Pieces from `first_new` on are new; they are around
+    /// `cells` or where labels have changed.
+    pub(super) fn keep(&mut self, first_new: u32, cells: &[u32]) -> Result<()> {
+        for &cell in cells {
+            self.note(cell)?;
+        }
+        let mut next = 0;
+        while let Some(&(cell, _)) = self.changed.get(next) {
+            next += 1;
+            let Some(piece) = self.nearest_piece(cell).filter(|&piece| piece >= first_new) else {
+                continue;
+            };
+            for (near, _) in self.grid.neighbours(cell) {
+                if self.nearest_piece(near) == Some(piece) {
+                    self.note(near)?;
+                }
+            }
+        }
+        for i in 0..self.changed.len() {
+            let cell = self.changed[i].0;
+            for (near, weight) in self.grid.neighbours(cell) {
+                if cell < near || self.labels[near as usize].change != self.change {
+                    self.list(cell, near, weight)?;
+                }
+            }
+        }
+        self.changed.clear();
+        self.gone.clear();
+        Ok(())
+    }
+
+    /// The cost of the shortest path between the cells `part` and others of the tree, if it is less
+    /// than `limit`. `side` says of a cell of the tree whether it is in the part.
+    /// [`on_paths`](Self::on_paths) then lists the cells of these paths.
+    pub(super) fn shortest(
+        &mut self,
+        part: &[u32],
+        limit: u64,
+        side: impl Fn(u32) -> Side,
+    ) -> Result<Option<u64>> {
+        let crosses = |a: u32, b: u32| match (side(a), side(b)) {
+            (Side::Inside, Side::Outside) | (Side::Outside, Side::Inside) => true,
+            _ => false,
+        };
+        self.query += 1;
+        self.found.clear();
+        let Some(mut least) = limit.checked_sub(1) else {
+            return Ok(None);
+        };
+        for &cell in part {
+            let piece = self.piece(cell);
+            // Cells that this change put on the tree have changed themselves.
+            if piece == NONE || self.seen[piece as usize] == self.query {
+                continue;
+            }
+            self.seen[piece as usize] = self.query;
+            let mut border = std::mem::take(&mut self.borders[piece as usize]);
+            let mut i = 0;
+            while let Some(&Crossing {
+                ends: [a, b],
+                weight,
+                costs,
+            }) = border.get(i)
+            {
+                i += 1;
+                let cost = costs + u64::from(weight);
+                if cost > least {
+                    continue;
+                }
+                let labels = [a, b].map(|cell| self.labels[cell as usize]);
+                if labels.iter().any(|label| label.change == self.change) {
+                    continue;
+                }
+                let [a_base, b_base] = labels.map(|label| label.base);
+                let is_around = self.piece(a_base) == piece || self.piece(b_base) == piece;
+                if labels[0].cost.wrapping_add(labels[1].cost) != costs || !is_around {
+                    i -= 1;
+                    border.swap_remove(i);
+                    continue;
+                }
+                if crosses(a_base, b_base) {
+                    take(&mut self.found, &mut least, cost, [a, b])?;
+                }
+            }
+            self.borders[piece as usize] = border;
+        }
+        for &(cell, _) in &self.changed {
+            let label = self.labels[cell as usize];
+            if label.cost > least {
+                continue;
+            }
+            for (near, weight) in self.grid.neighbours(cell) {
+                let other = self.labels[near as usize];
+                let cost = label.cost + u64::from(weight);
+                let cost = cost.saturating_add(other.cost);
+                if cost <= least && crosses(label.base, other.base) {
+                    take(&mut self.found, &mut least, cost, [cell, near])?;
+                }
+            }
+        }
+        Ok((!self.found.is_empty()).then_some(least))
+    }
+
+    /// Appends the cells of the shortest paths that the last query found, and perhaps some others.
+    /// `mark` is called with each cell, and returns whether it is new.
+    pub(super) fn on_paths(&mut self, mut mark: impl FnMut(u32) -> bool) -> Result<()> {
+        let mut open: Vec<u32> = Vec::new();
+        for &cell in self.found.iter().flatten() {
+            if mark(cell) {
+                push(&mut open, cell, BORDERS)?;
+            }
+        }
+        while let Some(cell) = open.pop() {
+            for (near, weight) in self.grid.neighbours(cell) {
+                let through = self.cost(near).saturating_add(weight.into());
+                if through == self.cost(cell) && mark(near) {
+                    push(&mut open, near, BORDERS)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn nearest_piece(&self, cell: u32) -> Option<u32> {
+        let label = self.labels[cell as usize];
+        (label.cost != UNREACHED).then(|| self.piece(label.base))
+    }
+
+    /// Lists an edge if it is between the regions of two pieces.
+    fn list(&mut self, a: u32, b: u32, weight: u32) -> Result<()> {
+        let (Some(a_piece), Some(b_piece)) = (self.nearest_piece(a), self.nearest_piece(b)) else {
+            return Ok(());
+        };
+        if a_piece != b_piece {
+            let crossing = Crossing {
+                ends: [a, b],
+                weight,
+                costs: self.cost(a) + self.cost(b),
+            };
+            push(&mut self.borders[a_piece as usize], crossing, BORDERS)?;
+            push(&mut self.borders[b_piece as usize], crossing, BORDERS)?;
+        }
+        Ok(())
+    }
+
+    /// Remembers the label of a cell that is about to change.
+    fn note(&mut self, cell: u32) -> Result<()> {
+        let label = &mut self.labels[cell as usize];
+        if label.change != self.change {
+            push(&mut self.changed, (cell, *label), LABELS)?;
+            label.change = self.change;
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, cell: u32, cost: u64, base: u32) -> Result<()> {
+        self.note(cell)?;
+        self.labels[cell as usize] = Label {
+            cost,
+            base,
+            change: self.change,
+        };
+        Ok(())
+    }
+
+    /// Passes on the labels of the queue's cells as long as they are less than `bound`.
+    fn spread(&mut self, bound: u64) -> Result<()> {
+        loop {
+            self.queue.check()?;
+            self.queue.widen()?;
+            let Some(bucket) = self.queue.first() else {
+                return Ok(());
+            };
+            while let Some(cells) = self.queue.take(bucket) {
+                for &cell in &cells {
+                    let Label { cost, base, .. } = self.labels[cell as usize];
+                    // It has got a smaller label since, and has been handled.
+                    if cost >> self.queue.shift != bucket as u64 {
+                        continue;
+                    }
+                    for (near, weight) in self.grid.neighbours(cell) {
+                        let through = cost + u64::from(weight);
+                        if through < self.cost(near).min(bound) {
+                            self.set(near, through, base)?;
+                            self.queue.push(through, near);
+                        }
+                    }
+                }
+                self.queue.give_back(cells)?;
+            }
+        }
+    }
+}
+
+/// Adds an edge to those of the least cost.
+#[inline]
+fn take(found: &mut Vec<[u32; 2]>, least: &mut u64, cost: u64, edge: [u32; 2]) -> Result<()> {
+    if cost < *least {
+        *least = cost;
+        found.clear();
+    }
+    push(found, edge, BORDERS)
+}
