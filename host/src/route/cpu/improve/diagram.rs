@@ -23,10 +23,10 @@ const BORDERS: &str = "the edges between regions of a tree";
 
 /// How far a cell is from the tree.
 #[derive(Clone, Copy)]
-struct Label {
-    cost: u64,
+pub(super) struct Label {
+    pub(super) cost: u64,
     /// The nearest cell of the tree.
-    base: u32,
+    pub(super) base: u32,
     /// The number of the change in which it was set.
     change: u32,
 }
@@ -53,7 +53,7 @@ pub(super) enum Side {
 pub(super) struct Diagram<'a> {
     grid: &'a RoutingGrid,
     /// By cell.
-    labels: Vec<Label>,
+    pub(super) labels: Vec<Label>,
     queue: Queue,
     change: u32,
     /// The cells that the current change has set, with their labels before it.

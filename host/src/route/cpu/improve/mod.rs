@@ -60,9 +60,11 @@ pub(crate) fn improve(grid: &RoutingGrid, nets: &[Net], plain: Vec<Route>) -> Re
                 push(&mut reached, collect(cells.iter().copied(), PINS)?, PINS)?;
             }
         }
-        // Without edges between cells of one pin.
+        // Without edges between cells of one pin, through which a path may pass: there would be
+        // two ways between these cells.
         let mut start = spanning::joined_over(part, &reached, &edges)?;
         for rooted in from_other_roots(part, &reached)? {
+            let rooted = spanning::joined_over(part, &reached, &edges_of(&rooted)?)?;
             if rooted.cost() < start.cost() {
                 start = rooted;
             }
