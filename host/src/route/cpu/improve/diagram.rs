@@ -31,6 +31,14 @@ pub(super) struct Label {
     change: u32,
 }
 
+/// The edges between the regions of a piece and another one, and edges that were.
+struct Border {
+    other: u32,
+    /// No edge is on a cheaper path.
+    least: u64,
+    edges: Vec<Crossing>,
+}
+
 /// An edge between cells that are nearest to different pieces.
 #[derive(Clone, Copy)]
 struct Crossing {
@@ -62,11 +70,13 @@ pub(super) struct Diagram<'a> {
     gone: Vec<(u32, u32)>,
     /// By cell.
     pieces: Vec<u32>,
-    /// By piece: the edges around its region, and edges that were.
-    borders: Vec<Vec<Crossing>>,
+    /// By piece.
+    borders: Vec<Vec<Border>>,
     /// By piece: the last query that looked at it.
     seen: Vec<u32>,
     query: u32,
+    /// The pieces of the part that a query is for.
+    around: Vec<u32>,
     /// The edges found by the last query.
     found: Vec<[u32; 2]>,
 }
@@ -94,6 +104,7 @@ impl<'a> Diagram<'a> {
             borders: Vec::new(),
             seen: Vec::new(),
             query: 0,
+            around: Vec::new(),
             found: Vec::new(),
         })
     }
@@ -299,42 +310,49 @@ impl<'a> Diagram<'a> {
         let Some(mut least) = limit.checked_sub(1) else {
             return Ok(None);
         };
+        self.around.clear();
         for &cell in part {
             let piece = self.piece(cell);
             // Cells that this change put on the tree have changed themselves.
-            if piece == NONE || self.seen[piece as usize] == self.query {
-                continue;
+            if piece != NONE && self.seen[piece as usize] != self.query {
+                self.seen[piece as usize] = self.query;
+                push(&mut self.around, piece, BORDERS)?;
             }
-            self.seen[piece as usize] = self.query;
-            let mut border = std::mem::take(&mut self.borders[piece as usize]);
-            let mut i = 0;
-            while let Some(&Crossing {
-                ends: [a, b],
-                weight,
-                costs,
-            }) = border.get(i)
-            {
-                i += 1;
-                let cost = costs + u64::from(weight);
-                if cost > least {
+        }
+        for &piece in &self.around {
+            let borders = &mut self.borders[piece as usize];
+            // Each piece is within one part.
+            let outside = |border: &Border| self.seen[border.other as usize] != self.query;
+            for border in borders.iter_mut() {
+                if border.least > least || !outside(border) {
                     continue;
                 }
-                let labels = [a, b].map(|cell| self.labels[cell as usize]);
-                if labels.iter().any(|label| label.change == self.change) {
-                    continue;
-                }
-                let [a_base, b_base] = labels.map(|label| label.base);
-                let is_around = self.piece(a_base) == piece || self.piece(b_base) == piece;
-                if labels[0].cost.wrapping_add(labels[1].cost) != costs || !is_around {
-                    i -= 1;
-                    border.swap_remove(i);
-                    continue;
-                }
-                if crosses(a_base, b_base) {
-                    take(&mut self.found, &mut least, cost, [a, b])?;
+                let edges = &mut border.edges;
+                let mut i = 0;
+                while let Some(&crossing) = edges.get(i) {
+                    i += 1;
+                    let cost = crossing.costs + u64::from(crossing.weight);
+                    if cost > least {
+                        continue;
+                    }
+                    let labels = crossing.ends.map(|cell| self.labels[cell as usize]);
+                    if labels.iter().any(|label| label.change == self.change) {
+                        continue;
+                    }
+                    let [a, b] = labels.map(|label| label.base);
+                    let pieces = [a, b].map(|base| self.pieces[base as usize]);
+                    let [a_cost, b_cost] = labels.map(|label| label.cost);
+                    if a_cost.wrapping_add(b_cost) != crossing.costs || !pieces.contains(&piece) {
+                        i -= 1;
+                        edges.swap_remove(i);
+                        continue;
+                    }
+                    if crosses(a, b) {
+                        take(&mut self.found, &mut least, cost, crossing.ends)?;
+                    }
                 }
             }
-            self.borders[piece as usize] = border;
+            borders.retain(|border| !border.edges.is_empty());
         }
         for &(cell, _) in &self.changed {
             let label = self.labels[cell as usize];
@@ -389,8 +407,27 @@ impl<'a> Diagram<'a> {
                 weight,
                 costs: self.cost(a) + self.cost(b),
             };
-            push(&mut self.borders[a_piece as usize], crossing, BORDERS)?;
-            push(&mut self.borders[b_piece as usize], crossing, BORDERS)?;
+            let cost = crossing.costs + u64::from(weight);
+            for (piece, other) in [(a_piece, b_piece), (b_piece, a_piece)] {
+                let borders = &mut self.borders[piece as usize];
+                // Mostly the last one.
+                let place = borders.iter().rposition(|border| border.other == other);
+                let place = match place {
+                    Some(place) => place,
+                    None => {
+                        let border = Border {
+                            other,
+                            least: cost,
+                            edges: Vec::new(),
+                        };
+                        push(borders, border, BORDERS)?;
+                        borders.len() - 1
+                    }
+                };
+                let border = &mut borders[place];
+                border.least = border.least.min(cost);
+                push(&mut border.edges, crossing, BORDERS)?;
+            }
         }
         Ok(())
     }

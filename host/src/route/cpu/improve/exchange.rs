@@ -297,22 +297,63 @@ impl<'a> Exchange<'a> {
     #[cfg(feature = "check")]
     fn check(&self, gone: &[u32], paths: &[Path], added: &[Path]) {
         let mut fresh = Diagram::new(self.grid).unwrap();
-        for cell in self.cells().unwrap() { fresh.set_piece(cell, 0); }
+        for cell in self.cells().unwrap() {
+            fresh.set_piece(cell, 0);
+        }
         fresh.new_piece();
         fresh.fill().unwrap();
         for cell in 0..self.grid.cell_count() {
-            assert_eq!(fresh.cost(cell), self.diagram.cost(cell), "cost of {cell}: gone {gone:?} paths {paths:?} added {added:?}");
-            if self.states[cell as usize] != 0 { assert!(self.diagram.piece(cell) != NONE, "piece of {cell}"); } else { assert!(self.diagram.piece(cell) == NONE, "no piece of {cell}"); }
+            assert_eq!(
+                fresh.cost(cell),
+                self.diagram.cost(cell),
+                "cost of {cell}: gone {gone:?} paths {paths:?} added {added:?}"
+            );
+            if self.states[cell as usize] != 0 {
+                assert!(self.diagram.piece(cell) != NONE, "piece of {cell}");
+            } else {
+                assert!(self.diagram.piece(cell) == NONE, "no piece of {cell}");
+            }
             let l = self.diagram.labels[cell as usize];
-            if l.cost != UNREACHED { assert!(self.states[l.base as usize] != 0, "base {} of {cell}: cost {} gone {gone:?} paths {paths:?} added {added:?}", l.base, l.cost); }
+            if l.cost != UNREACHED {
+                assert!(
+                    self.states[l.base as usize] != 0,
+                    "base {} of {cell}: cost {} gone {gone:?} paths {paths:?} added {added:?}",
+                    l.base,
+                    l.cost
+                );
+            }
         }
-        for cell in self.cells().unwrap() { let e: Vec<_> = self.tree_neighbours(cell).collect(); 
-            if self.is_key(cell) { for n in e { assert_ne!(self.diagram.piece(n), self.diagram.piece(cell)); } } }
+        for cell in self.cells().unwrap() {
+            let e: Vec<_> = self.tree_neighbours(cell).collect();
+            if self.is_key(cell) {
+                for n in e {
+                    assert_ne!(self.diagram.piece(n), self.diagram.piece(cell));
+                }
+            }
+        }
         // no cycle
         let mut sets: Vec<u32> = (0..self.grid.cell_count()).collect();
-        fn find(s: &mut [u32], mut a: u32) -> u32 { while s[a as usize] != a { s[a as usize] = s[s[a as usize] as usize]; a = s[a as usize]; } a }
-        for g in &self.groups { for c in g { let (a, b) = (find(&mut sets, g[0]), find(&mut sets, *c)); sets[a as usize] = b; } }
-        for (a, b) in self.edges().unwrap() { let (x, y) = (find(&mut sets, a), find(&mut sets, b)); assert_ne!(x, y, "cycle at {a} {b}: gone {gone:?} paths {paths:?} added {added:?}"); sets[x as usize] = y; }
+        fn find(s: &mut [u32], mut a: u32) -> u32 {
+            while s[a as usize] != a {
+                s[a as usize] = s[s[a as usize] as usize];
+                a = s[a as usize];
+            }
+            a
+        }
+        for g in &self.groups {
+            for c in g {
+                let (a, b) = (find(&mut sets, g[0]), find(&mut sets, *c));
+                sets[a as usize] = b;
+            }
+        }
+        for (a, b) in self.edges().unwrap() {
+            let (x, y) = (find(&mut sets, a), find(&mut sets, b));
+            assert_ne!(
+                x, y,
+                "cycle at {a} {b}: gone {gone:?} paths {paths:?} added {added:?}"
+            );
+            sets[x as usize] = y;
+        }
     }
 
     /// Divides the tree into pieces.
@@ -549,12 +590,21 @@ impl<'a> Exchange<'a> {
     fn tree_neighbours(&self, cell: u32) -> impl Iterator<Item = u32> + use<> {
         let width = self.grid.width();
         let steps = [1, width, width * self.grid.height()];
+        // Back before forth.
         let state = self.states[cell as usize];
-        steps.into_iter().enumerate().flat_map(move |(axis, step)| {
-            let bits = state >> (2 * axis);
-            let forth = (bits & 1 != 0).then(|| cell + step);
-            let back = (bits & 2 != 0).then(|| cell - step);
-            back.into_iter().chain(forth)
+        let mut state = (state >> 1 & 0b010101) | (state << 1 & 0b101010);
+        std::iter::from_fn(move || {
+            if state == 0 {
+                return None;
+            }
+            let bit = state.trailing_zeros();
+            state &= state - 1;
+            let step = steps[bit as usize / 2];
+            Some(if bit % 2 == 0 {
+                cell - step
+            } else {
+                cell + step
+            })
         })
     }
 }
