@@ -21,7 +21,7 @@ use crate::{Error, Result};
 /// The most buckets that the heaviest edge spans at first.
 const SPAN: u32 = 256;
 /// How many cells ahead their surroundings are loaded. Cells of a bucket are far from each other.
-const AHEAD: usize = 8;
+pub(super) const AHEAD: usize = 8;
 /// Name used in out-of-memory errors.
 const QUEUE: &str = "the cells of a search";
 /// The most buckets: if costs need more, buckets become twice as wide.

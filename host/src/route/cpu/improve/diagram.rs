@@ -9,8 +9,8 @@
 
 use super::TREE;
 use crate::Result;
-use crate::memory::{collect, filled_vec, push};
-use crate::route::cpu::dijkstra::Queue;
+use crate::memory::{collect, filled_vec, prefetch, push};
+use crate::route::cpu::dijkstra::{AHEAD, Queue};
 use crate::route::cpu::retrace::UNREACHED;
 use crate::route::grid::RoutingGrid;
 
@@ -164,9 +164,8 @@ impl<'a> Diagram<'a> {
         Ok(())
     }
 
-    /// Begins a change: takes cells off the tree. Cells that are `bound` or farther from the tree
-    /// stay without a nearest cell.
-    pub(super) fn remove(&mut self, cells: &[u32], bound: u64) -> Result<()> {
+    /// Begins a change: takes cells off the tree. [`relabel`](Self::relabel) is still to come.
+    pub(super) fn remove(&mut self, cells: &[u32]) -> Result<()> {
         self.change += 1;
         self.changed.clear();
         self.gone.clear();
@@ -176,7 +175,12 @@ impl<'a> Diagram<'a> {
             self.set_piece(cell, NONE);
             self.note(cell)?;
         }
-        // Their regions.
+        Ok(())
+    }
+
+    /// Labels the regions of the cells that were removed. Cells that are `bound` or farther from
+    /// the tree stay without a nearest cell.
+    pub(super) fn relabel(&mut self, bound: u64) -> Result<()> {
         let mut next = 0;
         while let Some(&(cell, _)) = self.changed.get(next) {
             next += 1;
@@ -454,6 +458,7 @@ impl<'a> Diagram<'a> {
 
     /// Passes on the labels of the queue's cells as long as they are less than `bound`.
     fn spread(&mut self, bound: u64) -> Result<()> {
+        let width = self.grid.width() as usize;
         loop {
             self.queue.check()?;
             self.queue.widen()?;
@@ -461,7 +466,13 @@ impl<'a> Diagram<'a> {
                 return Ok(());
             };
             while let Some(cells) = self.queue.take(bucket) {
-                for &cell in &cells {
+                for (i, &cell) in cells.iter().enumerate() {
+                    if let Some(&next) = cells.get(i + AHEAD) {
+                        let at = next as usize;
+                        for line in [at.saturating_sub(width), at, at + width] {
+                            prefetch(&self.labels, line);
+                        }
+                    }
                     let Label { cost, base, .. } = self.labels[cell as usize];
                     // It has got a smaller label since, and has been handled.
                     if cost >> self.queue.shift != bucket as u64 {

@@ -230,9 +230,7 @@ impl<'a> Exchange<'a> {
         let mut gone = collect(cells.filter(|&cell| self.states[cell as usize] == 0), TREE)?;
         gone.sort_unstable();
         gone.dedup();
-        // Of a path that costs less, no cell is farther from both of its ends.
-        let bound = removed.div_ceil(2);
-        self.diagram.remove(&gone, bound)?;
+        self.diagram.remove(&gone)?;
         let seeds = match paths {
             [path] => vec![path[0], path[path.len() - 1]],
             _ => {
@@ -241,6 +239,14 @@ impl<'a> Exchange<'a> {
             }
         };
         let mut parts = self.parts(&seeds)?;
+        // No cell of a shortest path is farther than half of it from both of its ends.
+        let mut bound = removed.div_ceil(2);
+        if let [part] = &parts[..]
+            && let Some(cost) = self.shortest(part, removed)?
+        {
+            bound = cost / 2 + 1;
+        }
+        self.diagram.relabel(bound)?;
         let mut added: Vec<Path> = Vec::new();
         let mut left = removed;
         while !parts.is_empty() {
@@ -284,7 +290,8 @@ impl<'a> Exchange<'a> {
             push(&mut added, path, TREE)?;
         }
         self.diagram.undo();
-        self.diagram.remove(&gone, UNREACHED)?;
+        self.diagram.remove(&gone)?;
+        self.diagram.relabel(UNREACHED)?;
         for path in &added {
             self.diagram.add(path, UNREACHED)?;
         }
@@ -460,14 +467,20 @@ impl<'a> Exchange<'a> {
         Ok(done)
     }
 
-    /// The shortest path from another part to `part`, if it costs less than `limit`, and its cost.
-    fn nearest_other(&mut self, part: &Part, limit: u64) -> Result<Option<(Path, u64)>> {
+    /// The cost of the shortest path from another part to `part`, if it is less than `limit`, as
+    /// far as regions are labelled.
+    fn shortest(&mut self, part: &Part, limit: u64) -> Result<Option<u64>> {
         let side = |cell: u32| match (self.states[cell as usize], self.parts[cell as usize]) {
             (0, _) => Side::Gone,
             (_, id) if id == part.id => Side::Inside,
             _ => Side::Outside,
         };
-        let Some(cost) = self.diagram.shortest(&part.cells, limit, side)? else {
+        self.diagram.shortest(&part.cells, limit, side)
+    }
+
+    /// The shortest path from another part to `part`, if it costs less than `limit`, and its cost.
+    fn nearest_other(&mut self, part: &Part, limit: u64) -> Result<Option<(Path, u64)>> {
+        let Some(cost) = self.shortest(part, limit)? else {
             return Ok(None);
         };
         self.last_search += 1;
