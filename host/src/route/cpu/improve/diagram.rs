@@ -7,7 +7,7 @@
 //! search. (E. Uchoa and R. F. Werneck, Fast local search for the Steiner problem in graphs, 2012,
 //! section 3, evaluate moves by a Voronoi diagram as well.)
 
-use super::TREE;
+use super::{TREE, heaviest};
 use crate::Result;
 use crate::memory::{collect, filled_vec, prefetch, push};
 use crate::route::cpu::dijkstra::{AHEAD, Queue};
@@ -89,14 +89,10 @@ impl<'a> Diagram<'a> {
             base: 0,
             change: 0,
         };
-        // Those of blocked edges become 0.
-        let weights = [grid.rights(), grid.downs(), grid.vias()];
-        let weights = weights.into_iter().flatten();
-        let heaviest = weights.map(|&weight| weight.wrapping_add(1)).max();
         Ok(Self {
             grid,
             labels: filled_vec(unreached, cells, LABELS)?,
-            queue: Queue::new(heaviest.unwrap_or(0)),
+            queue: Queue::new(heaviest(grid)),
             change: 0,
             changed: Vec::new(),
             gone: Vec::new(),
@@ -301,7 +297,7 @@ impl<'a> Diagram<'a> {
     /// [`on_paths`](Self::on_paths) then lists the cells of these paths.
     pub(super) fn shortest(
         &mut self,
-        part: &[u32],
+        part: impl Iterator<Item = u32>,
         limit: u64,
         side: impl Fn(u32) -> Side,
     ) -> Result<Option<u64>> {
@@ -315,7 +311,7 @@ impl<'a> Diagram<'a> {
             return Ok(None);
         };
         self.around.clear();
-        for &cell in part {
+        for cell in part {
             let piece = self.piece(cell);
             // Cells that this change put on the tree have changed themselves.
             if piece != NONE && self.seen[piece as usize] != self.query {

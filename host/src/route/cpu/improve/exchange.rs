@@ -239,13 +239,7 @@ impl<'a> Exchange<'a> {
             }
         };
         let mut parts = self.parts(&seeds)?;
-        // No cell of a shortest path is farther than half of it from both of its ends.
-        let mut bound = removed.div_ceil(2);
-        if let [part] = &parts[..]
-            && let Some(cost) = self.shortest(part, removed)?
-        {
-            bound = cost / 2 + 1;
-        }
+        let bound = self.bound(&parts, removed)?;
         self.diagram.relabel(bound)?;
         let mut added: Vec<Path> = Vec::new();
         let mut left = removed;
@@ -467,20 +461,36 @@ impl<'a> Exchange<'a> {
         Ok(done)
     }
 
-    /// The cost of the shortest path from another part to `part`, if it is less than `limit`, as
+    /// Where labels may end: no cell of a shortest path is farther than half of it from both of its
+    /// ends. Paths over labelled edges alone show that those which join the parts cost no more.
+    fn bound(&mut self, parts: &[Part], removed: u64) -> Result<u64> {
+        let mut most = 0;
+        for part in parts {
+            most = most.max(self.shortest(&[part], removed)?.unwrap_or(removed));
+        }
+        most = match parts {
+            [] | [_] => most,
+            [a, b] => most.max(self.shortest(&[a, b], removed)?.unwrap_or(removed)),
+            _ => removed,
+        };
+        Ok((most / 2 + 1).min(removed.div_ceil(2)))
+    }
+
+    /// The cost of the shortest path between `parts` and the others, if it is less than `limit`, as
     /// far as regions are labelled.
-    fn shortest(&mut self, part: &Part, limit: u64) -> Result<Option<u64>> {
+    fn shortest(&mut self, parts: &[&Part], limit: u64) -> Result<Option<u64>> {
         let side = |cell: u32| match (self.states[cell as usize], self.parts[cell as usize]) {
             (0, _) => Side::Gone,
-            (_, id) if id == part.id => Side::Inside,
+            (_, id) if parts.iter().any(|part| part.id == id) => Side::Inside,
             _ => Side::Outside,
         };
-        self.diagram.shortest(&part.cells, limit, side)
+        let cells = parts.iter().flat_map(|part| part.cells.iter().copied());
+        self.diagram.shortest(cells, limit, side)
     }
 
     /// The shortest path from another part to `part`, if it costs less than `limit`, and its cost.
     fn nearest_other(&mut self, part: &Part, limit: u64) -> Result<Option<(Path, u64)>> {
-        let Some(cost) = self.shortest(part, limit)? else {
+        let Some(cost) = self.shortest(&[part], limit)? else {
             return Ok(None);
         };
         self.last_search += 1;

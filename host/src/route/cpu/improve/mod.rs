@@ -112,6 +112,15 @@ fn from_other_roots(grid: &RoutingGrid, pins: &[Vec<u32>]) -> Result<Vec<Joined>
     rooted.collect()
 }
 
+/// One more than the largest weight; 0 if there is no open edge.
+fn heaviest(grid: &RoutingGrid) -> u32 {
+    let weights = [grid.rights(), grid.downs(), grid.vias()];
+    let weights = weights.into_iter().flatten();
+    // A blocked edge becomes 0.
+    let heaviest = weights.map(|&weight| weight.wrapping_add(1)).max();
+    heaviest.unwrap_or(0)
+}
+
 /// The edges of all paths.
 fn edges_of(joined: &Joined) -> Result<Vec<Edge>> {
     let edges = joined
