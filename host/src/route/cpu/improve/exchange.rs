@@ -15,6 +15,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use super::diagram::{Diagram, NONE, Side};
+use super::shake::Changes;
 use super::{Edge, TREE};
 use crate::Result;
 use crate::memory::{collect, extend, push, push_to_heap, reserve_in_map, reserve_in_set};
@@ -33,12 +34,12 @@ const PIN: u8 = 1 << 6;
 
 /// A tree that is being improved.
 pub(super) struct Exchange<'a> {
-    grid: &'a RoutingGrid,
+    pub(super) grid: &'a RoutingGrid,
     /// The cells at which pins are joined: one group per pin, or per set of pins that share cells.
-    groups: Vec<Vec<u32>>,
-    group_of: HashMap<u32, usize>,
+    pub(super) groups: Vec<Vec<u32>>,
+    pub(super) group_of: HashMap<u32, usize>,
     /// By cell; 0 off the tree.
-    states: Vec<u8>,
+    pub(super) states: Vec<u8>,
     /// By cell: the id of the last part of the tree in which it was found. Later moves do not reuse
     /// ids.
     parts: Vec<u32>,
@@ -50,6 +51,7 @@ pub(super) struct Exchange<'a> {
     diagram: Diagram<'a>,
     /// Moves that did not pay: two cells that identify the place, and the cost of what was removed.
     failed: HashSet<(u32, u32, u64)>,
+    pub(super) changes: Changes,
 }
 
 #[derive(Clone, Copy, bytemuck::Zeroable)]
@@ -61,13 +63,13 @@ struct Reached {
 }
 
 /// A part of the tree while it is divided.
-struct Part {
+pub(super) struct Part {
     id: u32,
     cells: Vec<u32>,
 }
 
 /// Consecutive cells, each joined to the next.
-type Path = Vec<u32>;
+pub(super) type Path = Vec<u32>;
 
 impl<'a> Exchange<'a> {
     /// For trees that join `pins`.
@@ -101,6 +103,7 @@ impl<'a> Exchange<'a> {
             border: BinaryHeap::new(),
             diagram: Diagram::new(grid)?,
             failed: HashSet::new(),
+            changes: Changes::default(),
         })
     }
 
@@ -139,7 +142,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// The tree's edges, each once.
-    fn edges(&self) -> Result<Vec<Edge>> {
+    pub(super) fn edges(&self) -> Result<Vec<Edge>> {
         let cells = self.cells()?.into_iter();
         let edges = cells.flat_map(|cell| self.tree_neighbours(cell).map(move |next| (cell, next)));
         collect(edges.filter(|(a, b)| a < b), TREE)
@@ -173,13 +176,13 @@ impl<'a> Exchange<'a> {
     }
 
     /// Whether a cell of the tree is a pin's, or the tree branches there.
-    fn is_key(&self, cell: u32) -> bool {
+    pub(super) fn is_key(&self, cell: u32) -> bool {
         let state = self.states[cell as usize];
         state & PIN != 0 || state.count_ones() > 2
     }
 
     /// The key path from the key cell `from` through `next`.
-    fn key_path(&self, from: u32, next: u32) -> Result<Path> {
+    pub(super) fn key_path(&self, from: u32, next: u32) -> Result<Path> {
         let mut path = vec![from, next];
         let mut last = from;
         let mut at = next;
@@ -196,7 +199,7 @@ impl<'a> Exchange<'a> {
 
     /// The key paths at a key cell, or at all cells of its group; and one cell of that group, if
     /// any.
-    fn around(&self, cell: u32) -> Result<(Vec<Path>, Option<u32>)> {
+    pub(super) fn around(&self, cell: u32) -> Result<(Vec<Path>, Option<u32>)> {
         let own = self.group_of.get(&cell).map(|&group| &self.groups[group]);
         let here = own.map_or(std::slice::from_ref(&cell), Vec::as_slice);
         // Once per group.
@@ -214,7 +217,7 @@ impl<'a> Exchange<'a> {
 
     /// Removes key paths and joins the remaining parts, if that is cheaper. `also` are cells of
     /// parts at which all paths begin and none ends.
-    fn exchange(&mut self, paths: &[Path], also: &[u32]) -> Result<bool> {
+    pub(super) fn exchange(&mut self, paths: &[Path], also: &[u32]) -> Result<bool> {
         let removed: u64 = paths.iter().map(|path| self.cost(path)).sum();
         let [first, .., last] = paths[0][..] else {
             return Ok(false);
@@ -223,14 +226,6 @@ impl<'a> Exchange<'a> {
         if removed == 0 || self.failed.contains(&(first, place, removed)) {
             return Ok(false);
         }
-        for path in paths {
-            self.clear_path(path);
-        }
-        let cells = paths.iter().flatten().copied();
-        let mut gone = collect(cells.filter(|&cell| self.states[cell as usize] == 0), TREE)?;
-        gone.sort_unstable();
-        gone.dedup();
-        self.diagram.remove(&gone)?;
         let seeds = match paths {
             [path] => vec![path[0], path[path.len() - 1]],
             _ => {
@@ -238,24 +233,61 @@ impl<'a> Exchange<'a> {
                 collect(ends.chain(also.iter().copied()), TREE)?
             }
         };
-        let mut parts = self.parts(&seeds)?;
-        let bound = self.bound(&parts, removed)?;
-        self.diagram.relabel(bound)?;
-        let mut added: Vec<Path> = Vec::new();
-        let mut left = removed;
-        while !parts.is_empty() {
+        let smallest = |parts: &[Part]| {
             let smallest = (0..parts.len()).min_by_key(|&i| parts[i].cells.len());
-            let mut part = parts.swap_remove(smallest.unwrap_or(0));
+            smallest.unwrap_or(0)
+        };
+        if let Some(added) = self.rejoined(paths, &seeds, removed, smallest)? {
+            self.replace(paths, &added)?;
+            return Ok(true);
+        }
+        reserve_in_set(&mut self.failed, 1, TREE)?;
+        self.failed.insert((first, place, removed));
+        Ok(false)
+    }
+
+    /// Paths that join the parts of the tree without `paths`, if they cost less than `limit`. Each
+    /// part has one of the cells `seeds`; `choose` says which part is joined next.
+    pub(super) fn rejoined(
+        &mut self,
+        paths: &[Path],
+        seeds: &[u32],
+        limit: u64,
+        choose: impl FnMut(&[Part]) -> usize,
+    ) -> Result<Option<Vec<Path>>> {
+        for path in paths {
+            self.clear_path(path);
+        }
+        let gone = self.off_tree(paths)?;
+        self.diagram.remove(&gone)?;
+        let mut parts = self.parts(seeds)?;
+        let bound = self.bound(&parts, limit)?;
+        self.diagram.relabel(bound)?;
+        let mut added = Vec::new();
+        let joins = self.join(&mut parts, limit, bound, choose, &mut added)?;
+        for path in &added {
+            self.clear_path(path);
+        }
+        for path in paths {
+            self.set_path(path);
+        }
+        self.diagram.undo();
+        Ok(joins.then_some(added))
+    }
+
+    /// Joins `parts` and the rest of the tree by the paths `added`, if these cost less than `limit`.
+    fn join(
+        &mut self,
+        parts: &mut Vec<Part>,
+        limit: u64,
+        bound: u64,
+        mut choose: impl FnMut(&[Part]) -> usize,
+        added: &mut Vec<Path>,
+    ) -> Result<bool> {
+        let mut left = limit;
+        while !parts.is_empty() {
+            let mut part = parts.swap_remove(choose(parts));
             let Some((path, cost)) = self.nearest_other(&part, left)? else {
-                for path in &added {
-                    self.clear_path(path);
-                }
-                for path in paths {
-                    self.set_path(path);
-                }
-                self.diagram.undo();
-                reserve_in_set(&mut self.failed, 1, TREE)?;
-                self.failed.insert((first, place, removed));
                 return Ok(false);
             };
             left -= cost;
@@ -271,7 +303,7 @@ impl<'a> Exchange<'a> {
                     self.parts[cell as usize] = large.id;
                 }
                 extend(&mut large.cells, small.cells, TREE)?;
-                push(&mut parts, large, TREE)?;
+                push(parts, large, TREE)?;
             } else {
                 // It belongs to the largest part from now on.
                 for &cell in &path {
@@ -281,18 +313,37 @@ impl<'a> Exchange<'a> {
             if !parts.is_empty() {
                 self.diagram.add(&path, bound)?;
             }
-            push(&mut added, path, TREE)?;
+            push(added, path, TREE)?;
         }
-        self.diagram.undo();
+        Ok(true)
+    }
+
+    /// Puts paths in the place of others.
+    pub(super) fn replace(&mut self, old: &[Path], new: &[Path]) -> Result<()> {
+        for path in old {
+            self.clear_path(path);
+        }
+        let gone = self.off_tree(old)?;
         self.diagram.remove(&gone)?;
         self.diagram.relabel(UNREACHED)?;
-        for path in &added {
+        for path in new {
+            self.set_path(path);
             self.diagram.add(path, UNREACHED)?;
         }
-        self.divide_around(&added)?;
+        self.divide_around(new)?;
+        self.changes.note(old, new)?;
         #[cfg(feature = "check")]
-        self.check(&gone, paths, &added);
-        Ok(true)
+        self.check(&gone, old, new);
+        Ok(())
+    }
+
+    /// The cells of paths that are not on the tree.
+    fn off_tree(&self, paths: &[Path]) -> Result<Vec<u32>> {
+        let cells = paths.iter().flatten().copied();
+        let mut gone = collect(cells.filter(|&cell| self.states[cell as usize] == 0), TREE)?;
+        gone.sort_unstable();
+        gone.dedup();
+        Ok(gone)
     }
 
     #[cfg(feature = "check")]
@@ -565,7 +616,7 @@ impl<'a> Exchange<'a> {
         Ok(())
     }
 
-    fn cost(&self, path: &[u32]) -> u64 {
+    pub(super) fn cost(&self, path: &[u32]) -> u64 {
         let weight = |from: u32, to: u32| {
             let mut neighbours = self.grid.neighbours(from);
             let edge = neighbours.find(|&(next, _)| next == to);
@@ -594,7 +645,7 @@ impl<'a> Exchange<'a> {
         self.states[b as usize] |= back;
     }
 
-    fn has(&self, a: u32, b: u32) -> bool {
+    pub(super) fn has(&self, a: u32, b: u32) -> bool {
         self.states[a as usize] & self.directions(a, b)[0] != 0
     }
 
@@ -610,7 +661,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// The cells that a cell of the tree has edges to.
-    fn tree_neighbours(&self, cell: u32) -> impl Iterator<Item = u32> + use<> {
+    pub(super) fn tree_neighbours(&self, cell: u32) -> impl Iterator<Item = u32> + use<> {
         let width = self.grid.width();
         let steps = [1, width, width * self.grid.height()];
         // Back before forth.

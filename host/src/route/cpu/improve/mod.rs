@@ -8,6 +8,7 @@
 
 mod diagram;
 mod exchange;
+mod shake;
 mod voronoi;
 
 use crate::Result;
@@ -78,8 +79,15 @@ pub(crate) fn improve(grid: &RoutingGrid, nets: &[Net], plain: Vec<Route>) -> Re
         extend(&mut both, second.iter().copied(), PATHS)?;
         let merged = edges_of(&spanning::joined_over(part, &reached, &both)?)?;
         let third = exchange.improve(&merged)?;
+        let steps: u64 = std::env::var("STEPS").map_or(0, |s| s.parse().unwrap());
+        let mut step = 0;
+        exchange.shake(|| {
+            step += 1;
+            step <= steps * pins.len() as u64
+        })?;
+        let fourth = exchange.edges()?;
         let mut best: Option<Joined> = None;
-        for edges in [first, second, third] {
+        for edges in [first, second, third, fourth] {
             let tree = spanning::joined_over(part, pins, &edges)?;
             if best.as_ref().is_none_or(|best| tree.cost() < best.cost()) {
                 best = Some(tree);

@@ -1,0 +1,162 @@
+//! Ways out of a tree that no move improves.
+//!
+//! A step removes a few key cells near each other with all their key paths, joins the parts in
+//! another order than usual, and improves the tree around them. A step that makes the tree cost
+//! more is taken back.
+
+use super::TREE;
+use super::exchange::{Exchange, Part, Path};
+use crate::Result;
+use crate::memory::{collect, extend, push};
+
+/// The most key cells that a step removes or divides at.
+const MOST_CELLS: u64 = 4;
+
+/// What has been done to a tree.
+#[derive(Default)]
+pub(super) struct Changes {
+    is_kept: bool,
+    /// The paths removed, and those added.
+    done: Vec<(Vec<Path>, Vec<Path>)>,
+    /// The ends of these paths.
+    ends: Vec<u32>,
+}
+
+impl Changes {
+    pub(super) fn note(&mut self, old: &[Path], new: &[Path]) -> Result<()> {
+        if !self.is_kept {
+            return Ok(());
+        }
+        let copy = |paths: &[Path]| -> Result<Vec<Path>> {
+            let mut copy = Vec::new();
+            for path in paths {
+                push(&mut copy, collect(path.iter().copied(), TREE)?, TREE)?;
+            }
+            Ok(copy)
+        };
+        for path in old.iter().chain(new) {
+            extend(&mut self.ends, [path[0], path[path.len() - 1]], TREE)?;
+        }
+        push(&mut self.done, (copy(old)?, copy(new)?), TREE)
+    }
+}
+
+impl Exchange<'_> {
+    /// Takes steps from the tree that was improved last, as long as `goes_on`.
+    pub(super) fn shake(&mut self, mut goes_on: impl FnMut() -> bool) -> Result<()> {
+        let starts = self
+            .groups
+            .iter()
+            .filter_map(|cells| cells.first().copied());
+        let starts = collect(starts, TREE)?;
+        let mut random = Random(1);
+        while goes_on() {
+            let start = starts[random.below(starts.len() as u64) as usize];
+            let count = 1 + random.below(MOST_CELLS) as usize;
+            let (paths, seeds) = self.stars(start, count)?;
+            self.step(&paths, &seeds, &mut random)?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, paths: &[Path], seeds: &[u32], random: &mut Random) -> Result<()> {
+        let removed: u64 = paths.iter().map(|path| self.cost(path)).sum();
+        if removed == 0 {
+            return Ok(());
+        }
+        let choose = |parts: &[Part]| random.below(parts.len() as u64) as usize;
+        let Some(added) = self.rejoined(paths, seeds, 2 * removed, choose)? else {
+            return Ok(());
+        };
+        self.changes.is_kept = true;
+        self.changes.done.clear();
+        self.changes.ends.clear();
+        self.replace(paths, &added)?;
+        while let Some(cell) = self.changes.ends.pop() {
+            self.improve_at(cell)?;
+        }
+        self.changes.is_kept = false;
+        let cost = |paths: &[Path]| -> u64 { paths.iter().map(|path| self.cost(path)).sum() };
+        let done = self.changes.done.iter();
+        let [old, new] = done.fold([0, 0], |[old, new], (removed, added)| {
+            [old + cost(removed), new + cost(added)]
+        });
+        if new > old {
+            while let Some((removed, added)) = self.changes.done.pop() {
+                self.replace(&added, &removed)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tries the moves at a cell.
+    fn improve_at(&mut self, cell: u32) -> Result<()> {
+        if self.states[cell as usize] == 0 || !self.is_key(cell) {
+            return Ok(());
+        }
+        for next in collect(self.tree_neighbours(cell), TREE)? {
+            if self.is_key(cell) && self.has(cell, next) {
+                let path = self.key_path(cell, next)?;
+                self.exchange(&[path], &[])?;
+            }
+        }
+        let first = self.group(&cell)[0];
+        if self.states[first as usize] != 0 && self.is_key(first) {
+            let (paths, own) = self.around(first)?;
+            if paths.len() > 1 {
+                self.exchange(&paths, own.as_slice())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The cells that are joined with a cell of the tree by a pin, or this cell alone.
+    fn group<'b>(&'b self, cell: &'b u32) -> &'b [u32] {
+        match self.group_of.get(cell) {
+            Some(&group) => &self.groups[group],
+            None => std::slice::from_ref(cell),
+        }
+    }
+
+    /// The key paths at `count` key cells, the nearest ones on the tree to `start`, and a cell of
+    /// each part that the tree has without these.
+    fn stars(&self, start: u32, count: usize) -> Result<(Vec<Path>, Vec<u32>)> {
+        let mut paths: Vec<Path> = Vec::new();
+        let mut ends = collect([start], TREE)?;
+        let mut next = 0;
+        while next < ends.len().min(count) {
+            let here = ends[next];
+            next += 1;
+            for &cell in self.group(&here) {
+                for near in self.tree_neighbours(cell) {
+                    let path = self.key_path(cell, near)?;
+                    let last = path[path.len() - 1];
+                    let end = self.group(&last)[0];
+                    if !ends.contains(&end) {
+                        push(&mut ends, end, TREE)?;
+                        push(&mut paths, path, TREE)?;
+                    }
+                }
+            }
+        }
+        // The first ones lose all their paths: they are parts if they are pins.
+        let is_part = |(i, &end): (usize, &u32)| i >= count || self.group_of.contains_key(&end);
+        let seeds = ends.iter().enumerate().filter(|&end| is_part(end));
+        let seeds = collect(seeds.map(|(_, &end)| end), TREE)?;
+        Ok((paths, seeds))
+    }
+}
+
+/// Numbers that look random, the same in each run (SplitMix64).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut bits = self.0;
+        bits = (bits ^ bits >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        bits = (bits ^ bits >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        bits = bits ^ bits >> 31;
+        (u128::from(bits) * u128::from(limit) >> 64) as u64
+    }
+}
