@@ -371,6 +371,11 @@ impl<'a> Diagram<'a> {
         Ok((!self.found.is_empty()).then_some(least))
     }
 
+    /// The ends on the tree of a path that the last query found.
+    pub(super) fn found_ends(&self) -> [u32; 2] {
+        self.found[0].map(|cell| self.labels[cell as usize].base)
+    }
+
     /// Appends the cells of the shortest paths that the last query found, and perhaps some others.
     /// `mark` is called with each cell, and returns whether it is new.
     pub(super) fn on_paths(&mut self, mut mark: impl FnMut(u32) -> bool) -> Result<()> {

@@ -513,18 +513,22 @@ impl<'a> Exchange<'a> {
     }
 
     /// Where labels may end: no cell of a shortest path is farther than half of it from both of its
-    /// ends. Paths over labelled edges alone show that those which join the parts cost no more.
-    fn bound(&mut self, parts: &[Part], removed: u64) -> Result<u64> {
+    /// ends. Paths over edges that are labelled already show that no path which joins the parts
+    /// costs more.
+    fn bound(&mut self, parts: &[Part], limit: u64) -> Result<u64> {
         let mut most = 0;
-        for part in parts {
-            most = most.max(self.shortest(&[part], removed)?.unwrap_or(removed));
+        // Prim's tree of the parts, from the largest one on.
+        let mut rest = collect(parts, TREE)?;
+        while !rest.is_empty() {
+            let Some(cost) = self.shortest(&rest, limit)? else {
+                return Ok(limit.div_ceil(2));
+            };
+            most = most.max(cost);
+            let ends = self.diagram.found_ends();
+            let joined = ends.map(|base| self.parts[base as usize]);
+            rest.retain(|part| !joined.contains(&part.id));
         }
-        most = match parts {
-            [] | [_] => most,
-            [a, b] => most.max(self.shortest(&[a, b], removed)?.unwrap_or(removed)),
-            _ => removed,
-        };
-        Ok((most / 2 + 1).min(removed.div_ceil(2)))
+        Ok((most / 2 + 1).min(limit.div_ceil(2)))
     }
 
     /// The cost of the shortest path between `parts` and the others, if it is less than `limit`, as

@@ -65,7 +65,7 @@ impl Exchange<'_> {
             return Ok(());
         }
         let choose = |parts: &[Part]| random.below(parts.len() as u64) as usize;
-        let Some(added) = self.rejoined(paths, seeds, 2 * removed, choose)? else {
+        let Some(added) = self.rejoined(paths, seeds, removed + removed / 4, choose)? else {
             return Ok(());
         };
         self.changes.is_kept = true;
