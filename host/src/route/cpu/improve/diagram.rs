@@ -23,10 +23,10 @@ const BORDERS: &str = "the edges between regions of a tree";
 
 /// How far a cell is from the tree.
 #[derive(Clone, Copy)]
-pub(super) struct Label {
-    pub(super) cost: u64,
+struct Label {
+    cost: u64,
     /// The nearest cell of the tree.
-    pub(super) base: u32,
+    base: u32,
     /// The number of the change in which it was set.
     change: u32,
 }
@@ -61,7 +61,7 @@ pub(super) enum Side {
 pub(super) struct Diagram<'a> {
     grid: &'a RoutingGrid,
     /// By cell.
-    pub(super) labels: Vec<Label>,
+    labels: Vec<Label>,
     queue: Queue,
     change: u32,
     /// The cells that the current change has set, with their labels before it.
@@ -79,6 +79,8 @@ pub(super) struct Diagram<'a> {
     around: Vec<u32>,
     /// The edges found by the last query.
     found: Vec<[u32; 2]>,
+    /// The number of labels that changes have set.
+    work: u64,
 }
 
 impl<'a> Diagram<'a> {
@@ -102,6 +104,7 @@ impl<'a> Diagram<'a> {
             query: 0,
             around: Vec::new(),
             found: Vec::new(),
+            work: 0,
         })
     }
 
@@ -120,6 +123,11 @@ impl<'a> Diagram<'a> {
         Ok(self.borders.len() as u32 - 1)
     }
 
+    /// The number of labels that changes have set so far.
+    pub(super) fn work(&self) -> u64 {
+        self.work
+    }
+
     pub(super) fn piece(&self, cell: u32) -> u32 {
         self.pieces[cell as usize]
     }
@@ -131,6 +139,39 @@ impl<'a> Diagram<'a> {
     /// The distance of a cell from the tree.
     pub(super) fn cost(&self, cell: u32) -> u64 {
         self.labels[cell as usize].cost
+    }
+
+    /// The nearest cell of the tree.
+    #[cfg(any(test, feature = "check"))]
+    pub(super) fn base(&self, cell: u32) -> Option<u32> {
+        let label = self.labels[cell as usize];
+        (label.cost != UNREACHED).then_some(label.base)
+    }
+
+    /// Checks that each edge between regions is listed by both pieces.
+    #[cfg(any(test, feature = "check"))]
+    pub(super) fn check_borders(&self) {
+        let mut listed = std::collections::HashSet::new();
+        for (piece, borders) in (0..).zip(&self.borders) {
+            for border in borders {
+                for edge in &border.edges {
+                    assert!(border.least <= edge.costs + u64::from(edge.weight));
+                    listed.insert((piece, border.other, edge.ends, edge.costs));
+                }
+            }
+        }
+        for a in 0..self.grid.cell_count() {
+            for (b, _) in self.grid.neighbours(a) {
+                let pieces = (self.nearest_piece(a), self.nearest_piece(b));
+                if let (Some(of_a), Some(of_b)) = pieces
+                    && of_a != of_b
+                {
+                    let costs = self.cost(a) + self.cost(b);
+                    let is_listed = |ends| listed.contains(&(of_a, of_b, ends, costs));
+                    assert!(is_listed([a, b]) || is_listed([b, a]), "{a} {b}");
+                }
+            }
+        }
     }
 
     /// The regions of a tree whose cells all have pieces.
@@ -443,6 +484,7 @@ impl<'a> Diagram<'a> {
         if label.change != self.change {
             push(&mut self.changed, (cell, *label), LABELS)?;
             label.change = self.change;
+            self.work += 1;
         }
         Ok(())
     }

@@ -14,6 +14,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
+use super::budget::Budget;
 use super::diagram::{Diagram, NONE, Side};
 use super::shake::Changes;
 use super::{Edge, TREE};
@@ -30,7 +31,7 @@ const MAX_ROUNDS: usize = 20;
 const SEARCH: &str = "the cells of a search";
 
 /// Flag of a cell's state: it is a pin's. The lower bits are its edges on the tree, by direction.
-const PIN: u8 = 1 << 6;
+pub(super) const PIN: u8 = 1 << 6;
 
 /// A tree that is being improved.
 pub(super) struct Exchange<'a> {
@@ -48,7 +49,7 @@ pub(super) struct Exchange<'a> {
     reached: Vec<Reached>,
     last_search: u32,
     border: BinaryHeap<Reverse<(u64, u32)>>,
-    diagram: Diagram<'a>,
+    pub(super) diagram: Diagram<'a>,
     /// Moves that did not pay: two cells that identify the place, and the cost of what was removed.
     failed: HashSet<(u32, u32, u64)>,
     pub(super) changes: Changes,
@@ -109,7 +110,7 @@ impl<'a> Exchange<'a> {
 
     /// The tree of `edges`, improved by moves until none pays. It must join the pins and have no
     /// other ends.
-    pub(super) fn improve(&mut self, edges: &[Edge]) -> Result<Vec<Edge>> {
+    pub(super) fn improve(&mut self, edges: &[Edge], budget: &Budget) -> Result<Vec<Edge>> {
         self.states.fill(0);
         for &cell in self.group_of.keys() {
             self.states[cell as usize] = PIN;
@@ -122,6 +123,9 @@ impl<'a> Exchange<'a> {
         for _ in 0..MAX_ROUNDS {
             let mut improved = false;
             for (cell, next) in self.key_path_starts()? {
+                if budget.is_over() {
+                    return self.edges();
+                }
                 // An earlier move may have removed it.
                 if self.is_key(cell) && self.has(cell, next) {
                     let path = self.key_path(cell, next)?;
@@ -129,6 +133,9 @@ impl<'a> Exchange<'a> {
                 }
             }
             for cell in self.key_cells()? {
+                if budget.is_over() {
+                    return self.edges();
+                }
                 if self.is_key(cell) {
                     let (paths, own) = self.around(cell)?;
                     improved |= paths.len() > 1 && self.exchange(&paths, own.as_slice())?;
@@ -139,80 +146,6 @@ impl<'a> Exchange<'a> {
             }
         }
         self.edges()
-    }
-
-    /// The tree's edges, each once.
-    pub(super) fn edges(&self) -> Result<Vec<Edge>> {
-        let cells = self.cells()?.into_iter();
-        let edges = cells.flat_map(|cell| self.tree_neighbours(cell).map(move |next| (cell, next)));
-        collect(edges.filter(|(a, b)| a < b), TREE)
-    }
-
-    /// The tree's cells, in order.
-    fn cells(&self) -> Result<Vec<u32>> {
-        let on_tree = |&cell: &u32| self.states[cell as usize] != 0;
-        collect((0..self.grid.cell_count()).filter(on_tree), TREE)
-    }
-
-    fn key_cells(&self) -> Result<Vec<u32>> {
-        let mut cells = self.cells()?;
-        cells.retain(|&cell| self.is_key(cell));
-        Ok(cells)
-    }
-
-    /// The first two cells of each key path, from one end only.
-    fn key_path_starts(&self) -> Result<Vec<Edge>> {
-        let mut starts = Vec::new();
-        for cell in self.key_cells()? {
-            for next in self.tree_neighbours(cell) {
-                let path = self.key_path(cell, next)?;
-                let end = (path[path.len() - 1], path[path.len() - 2]);
-                if (cell, next) <= end {
-                    push(&mut starts, (cell, next), TREE)?;
-                }
-            }
-        }
-        Ok(starts)
-    }
-
-    /// Whether a cell of the tree is a pin's, or the tree branches there.
-    pub(super) fn is_key(&self, cell: u32) -> bool {
-        let state = self.states[cell as usize];
-        state & PIN != 0 || state.count_ones() > 2
-    }
-
-    /// The key path from the key cell `from` through `next`.
-    pub(super) fn key_path(&self, from: u32, next: u32) -> Result<Path> {
-        let mut path = vec![from, next];
-        let mut last = from;
-        let mut at = next;
-        while !self.is_key(at) {
-            let Some(next) = self.tree_neighbours(at).find(|&cell| cell != last) else {
-                break;
-            };
-            push(&mut path, next, TREE)?;
-            last = at;
-            at = next;
-        }
-        Ok(path)
-    }
-
-    /// The key paths at a key cell, or at all cells of its group; and one cell of that group, if
-    /// any.
-    pub(super) fn around(&self, cell: u32) -> Result<(Vec<Path>, Option<u32>)> {
-        let own = self.group_of.get(&cell).map(|&group| &self.groups[group]);
-        let here = own.map_or(std::slice::from_ref(&cell), Vec::as_slice);
-        // Once per group.
-        if here[0] != cell {
-            return Ok((Vec::new(), None));
-        }
-        let mut paths = Vec::new();
-        for &cell in here {
-            for next in self.tree_neighbours(cell) {
-                push(&mut paths, self.key_path(cell, next)?, TREE)?;
-            }
-        }
-        Ok((paths, own.map(|_| cell)))
     }
 
     /// Removes key paths and joins the remaining parts, if that is cheaper. `also` are cells of
@@ -332,80 +265,9 @@ impl<'a> Exchange<'a> {
         }
         self.divide_around(new)?;
         self.changes.note(old, new)?;
-        #[cfg(feature = "check")]
-        self.check(&gone, old, new);
+        #[cfg(any(test, feature = "check"))]
+        self.check();
         Ok(())
-    }
-
-    /// The cells of paths that are not on the tree.
-    fn off_tree(&self, paths: &[Path]) -> Result<Vec<u32>> {
-        let cells = paths.iter().flatten().copied();
-        let mut gone = collect(cells.filter(|&cell| self.states[cell as usize] == 0), TREE)?;
-        gone.sort_unstable();
-        gone.dedup();
-        Ok(gone)
-    }
-
-    #[cfg(feature = "check")]
-    fn check(&self, gone: &[u32], paths: &[Path], added: &[Path]) {
-        let mut fresh = Diagram::new(self.grid).unwrap();
-        for cell in self.cells().unwrap() {
-            fresh.set_piece(cell, 0);
-        }
-        fresh.new_piece();
-        fresh.fill().unwrap();
-        for cell in 0..self.grid.cell_count() {
-            assert_eq!(
-                fresh.cost(cell),
-                self.diagram.cost(cell),
-                "cost of {cell}: gone {gone:?} paths {paths:?} added {added:?}"
-            );
-            if self.states[cell as usize] != 0 {
-                assert!(self.diagram.piece(cell) != NONE, "piece of {cell}");
-            } else {
-                assert!(self.diagram.piece(cell) == NONE, "no piece of {cell}");
-            }
-            let l = self.diagram.labels[cell as usize];
-            if l.cost != UNREACHED {
-                assert!(
-                    self.states[l.base as usize] != 0,
-                    "base {} of {cell}: cost {} gone {gone:?} paths {paths:?} added {added:?}",
-                    l.base,
-                    l.cost
-                );
-            }
-        }
-        for cell in self.cells().unwrap() {
-            let e: Vec<_> = self.tree_neighbours(cell).collect();
-            if self.is_key(cell) {
-                for n in e {
-                    assert_ne!(self.diagram.piece(n), self.diagram.piece(cell));
-                }
-            }
-        }
-        // no cycle
-        let mut sets: Vec<u32> = (0..self.grid.cell_count()).collect();
-        fn find(s: &mut [u32], mut a: u32) -> u32 {
-            while s[a as usize] != a {
-                s[a as usize] = s[s[a as usize] as usize];
-                a = s[a as usize];
-            }
-            a
-        }
-        for g in &self.groups {
-            for c in g {
-                let (a, b) = (find(&mut sets, g[0]), find(&mut sets, *c));
-                sets[a as usize] = b;
-            }
-        }
-        for (a, b) in self.edges().unwrap() {
-            let (x, y) = (find(&mut sets, a), find(&mut sets, b));
-            assert_ne!(
-                x, y,
-                "cycle at {a} {b}: gone {gone:?} paths {paths:?} added {added:?}"
-            );
-            sets[x as usize] = y;
-        }
     }
 
     /// Divides the tree into pieces.
@@ -618,71 +480,5 @@ impl<'a> Exchange<'a> {
             }
         }
         Ok(())
-    }
-
-    pub(super) fn cost(&self, path: &[u32]) -> u64 {
-        let weight = |from: u32, to: u32| {
-            let mut neighbours = self.grid.neighbours(from);
-            let edge = neighbours.find(|&(next, _)| next == to);
-            edge.map_or(0, |(_, weight)| u64::from(weight))
-        };
-        path.windows(2).map(|pair| weight(pair[0], pair[1])).sum()
-    }
-
-    fn set_path(&mut self, path: &[u32]) {
-        for pair in path.windows(2) {
-            self.set(pair[0], pair[1]);
-        }
-    }
-
-    fn clear_path(&mut self, path: &[u32]) {
-        for pair in path.windows(2) {
-            let [there, back] = self.directions(pair[0], pair[1]);
-            self.states[pair[0] as usize] &= !there;
-            self.states[pair[1] as usize] &= !back;
-        }
-    }
-
-    fn set(&mut self, a: u32, b: u32) {
-        let [there, back] = self.directions(a, b);
-        self.states[a as usize] |= there;
-        self.states[b as usize] |= back;
-    }
-
-    pub(super) fn has(&self, a: u32, b: u32) -> bool {
-        self.states[a as usize] & self.directions(a, b)[0] != 0
-    }
-
-    /// The bits of the edge between two neighbours: in the state of `a`, and in that of `b`.
-    fn directions(&self, a: u32, b: u32) -> [u8; 2] {
-        let axis = match a.abs_diff(b) {
-            1 if self.grid.width() > 1 => 0,
-            step if step == self.grid.width() && self.grid.height() > 1 => 2,
-            _ => 4,
-        };
-        let (forth, back) = (1 << axis, 2 << axis);
-        if a < b { [forth, back] } else { [back, forth] }
-    }
-
-    /// The cells that a cell of the tree has edges to.
-    pub(super) fn tree_neighbours(&self, cell: u32) -> impl Iterator<Item = u32> + use<> {
-        let width = self.grid.width();
-        let steps = [1, width, width * self.grid.height()];
-        // Back before forth.
-        let state = self.states[cell as usize];
-        let mut state = (state >> 1 & 0b010101) | (state << 1 & 0b101010);
-        std::iter::from_fn(move || {
-            if state == 0 {
-                return None;
-            }
-            let bit = state.trailing_zeros();
-            state &= state - 1;
-            let step = steps[bit as usize / 2];
-            Some(if bit % 2 == 0 {
-                cell - step
-            } else {
-                cell + step
-            })
-        })
     }
 }

@@ -5,12 +5,17 @@
 //! more is taken back.
 
 use super::TREE;
+use super::budget::Budget;
 use super::exchange::{Exchange, Part, Path};
 use crate::Result;
+use crate::generate::random::random;
 use crate::memory::{collect, extend, push};
 
-/// The most key cells that a step removes or divides at.
-const MOST_CELLS: u64 = 4;
+/// The most key cells that a step removes, or divides the tree at.
+const MOST_CELLS: usize = 3;
+
+/// A step may make the tree more expensive at first, by this part of what it removes.
+const SLACK: u64 = 8;
 
 /// What has been done to a tree.
 #[derive(Default)]
@@ -42,17 +47,20 @@ impl Changes {
 }
 
 impl Exchange<'_> {
-    /// Takes steps from the tree that was improved last, as long as `goes_on`.
-    pub(super) fn shake(&mut self, mut goes_on: impl FnMut() -> bool) -> Result<()> {
+    /// Takes steps from the tree that was improved last, as long as `budget` permits.
+    pub(super) fn shake(&mut self, budget: &Budget) -> Result<()> {
         let starts = self
             .groups
             .iter()
             .filter_map(|cells| cells.first().copied());
         let starts = collect(starts, TREE)?;
-        let mut random = Random(1);
-        while goes_on() {
-            let start = starts[random.below(starts.len() as u64) as usize];
-            let count = 1 + random.below(MOST_CELLS) as usize;
+        let before = self.diagram.work();
+        let mut random = Random(0);
+        let mut steps = 0;
+        while budget.permits(steps, self.diagram.work() - before) {
+            steps += 1;
+            let start = starts[random.below(starts.len())];
+            let count = 1 + random.below(MOST_CELLS);
             let (paths, seeds) = self.stars(start, count)?;
             self.step(&paths, &seeds, &mut random)?;
         }
@@ -64,8 +72,9 @@ impl Exchange<'_> {
         if removed == 0 {
             return Ok(());
         }
-        let choose = |parts: &[Part]| random.below(parts.len() as u64) as usize;
-        let Some(added) = self.rejoined(paths, seeds, removed + removed / 4, choose)? else {
+        let choose = |parts: &[Part]| random.below(parts.len());
+        let limit = removed + removed / SLACK + 1;
+        let Some(added) = self.rejoined(paths, seeds, limit, choose)? else {
             return Ok(());
         };
         self.changes.is_kept = true;
@@ -147,16 +156,12 @@ impl Exchange<'_> {
     }
 }
 
-/// Numbers that look random, the same in each run (SplitMix64).
+/// The random sequence of steps, the same in each run.
 struct Random(u64);
 
 impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut bits = self.0;
-        bits = (bits ^ bits >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        bits = (bits ^ bits >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        bits = bits ^ bits >> 31;
-        (u128::from(bits) * u128::from(limit) >> 64) as u64
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 += 1;
+        (u128::from(random(0, self.0)) * limit as u128 >> 64) as usize
     }
 }
