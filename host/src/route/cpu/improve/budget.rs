@@ -7,7 +7,7 @@ use crate::route::grid::RoutingGrid;
 
 /// The usual effort ends when steps have set this many labels per cell: each is about as much work
 /// as in a search of the whole grid.
-const USUAL_LABELS: u64 = 4;
+const USUAL_LABELS: u64 = 2;
 
 /// The usual effort is this many steps per pin at most.
 const USUAL_STEPS: u64 = 8;

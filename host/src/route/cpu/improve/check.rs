@@ -1,8 +1,12 @@
 //! Tests after every change of a tree: it is one, and what is known of the regions around it is what
 //! a search from all its cells finds.
 
+use trazar_test_seeds::Random;
+
 use super::diagram::{Diagram, NONE};
 use super::exchange::Exchange;
+use crate::Engine;
+use crate::route::{BLOCKED, Effort, Net, Pin, RouteOptions, RoutingGrid, TreeKind};
 
 impl Exchange<'_> {
     pub(super) fn check(&self) {
@@ -45,5 +49,62 @@ impl Exchange<'_> {
             left -= 1;
         }
         assert_eq!(left, 1, "parts");
+    }
+}
+
+/// A grid of weights from `least` to `most`, one edge in `gaps` blocked, and a net whose pins have
+/// up to three cells.
+fn draw(
+    random: &mut Random,
+    layers: u32,
+    [least, most]: [u32; 2],
+    gaps: u32,
+) -> (RoutingGrid, Net) {
+    let [width, height] = [0; 2].map(|_| 2 + random.below(18));
+    let mut weight = || match random.below(gaps) {
+        0 => BLOCKED,
+        _ => least + random.below(most - least + 1),
+    };
+    let mut layer = || {
+        let right: Vec<u32> = (0..(width - 1) * height).map(|_| weight()).collect();
+        let down: Vec<u32> = (0..width * (height - 1)).map(|_| weight()).collect();
+        RoutingGrid::from_edges(width, height, &right, &down).unwrap()
+    };
+    let stacked: Vec<RoutingGrid> = (0..layers).map(|_| layer()).collect();
+    let vias: Vec<u32> = (0..width * height * (layers - 1))
+        .map(|_| weight())
+        .collect();
+    let grid = RoutingGrid::stack(&stacked, &vias).unwrap();
+    let pins = (0..2 + random.below(14)).map(|_| {
+        let cells = (0..1 + random.below(3)).map(|_| grid.cell(random.below(grid.cell_count())));
+        Pin::new(cells.collect::<Vec<_>>())
+    });
+    let pins: Vec<Pin> = pins.collect();
+    (grid, Net::new(pins))
+}
+
+/// Every change is checked where it is made.
+#[test]
+fn what_is_known_of_a_tree_stays_true() {
+    let mut random = Random::new(33);
+    for case in 0..240 {
+        let weights = [[1, 255], [1, 3], [0, 2], [1, 1], [0, 0]][case % 5];
+        let (grid, net) = draw(
+            &mut random,
+            1 + case as u32 % 3,
+            weights,
+            [4, 10, 1000][case % 3],
+        );
+        let options = RouteOptions::default().tree(TreeKind::Improved);
+        let cost = |effort| {
+            let route = Engine::cpu().route_net(&grid, &net, &options.effort(effort));
+            let route = route.unwrap();
+            route.verify(&grid, &net).unwrap();
+            route.cost()
+        };
+        assert!(
+            cost(Effort::Steps(40)) <= cost(Effort::Steps(0)),
+            "case {case}"
+        );
     }
 }

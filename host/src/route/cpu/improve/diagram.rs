@@ -21,6 +21,9 @@ pub(super) const NONE: u32 = u32::MAX;
 const LABELS: &str = "the nearest cells of a tree";
 const BORDERS: &str = "the edges between regions of a tree";
 
+/// The most edges that a border has before it is looked through for those that were.
+const MOST_EDGES: usize = 64;
+
 /// How far a cell is from the tree.
 #[derive(Clone, Copy)]
 struct Label {
@@ -36,6 +39,8 @@ struct Border {
     other: u32,
     /// No edge is on a cheaper path.
     least: u64,
+    /// With more edges than these, it is time to look for those that were.
+    most: usize,
     edges: Vec<Crossing>,
 }
 
@@ -72,6 +77,10 @@ pub(super) struct Diagram<'a> {
     pieces: Vec<u32>,
     /// By piece.
     borders: Vec<Vec<Border>>,
+    /// Pieces that are no longer on the tree.
+    unused: Vec<u32>,
+    /// By piece: the change that made it.
+    born: Vec<u32>,
     /// By piece: the last query that looked at it.
     seen: Vec<u32>,
     query: u32,
@@ -100,6 +109,8 @@ impl<'a> Diagram<'a> {
             gone: Vec::new(),
             pieces: filled_vec(NONE, cells, TREE)?,
             borders: Vec::new(),
+            unused: Vec::new(),
+            born: Vec::new(),
             seen: Vec::new(),
             query: 0,
             around: Vec::new(),
@@ -113,14 +124,28 @@ impl<'a> Diagram<'a> {
         self.pieces.fill(NONE);
         self.borders.clear();
         self.seen.clear();
-        self.query = 0;
+        self.born.clear();
+        self.unused.clear();
     }
 
     /// A new piece of the tree.
     pub(super) fn new_piece(&mut self) -> Result<u32> {
-        push(&mut self.borders, Vec::new(), BORDERS)?;
-        push(&mut self.seen, 0, BORDERS)?;
-        Ok(self.borders.len() as u32 - 1)
+        let piece = match self.unused.pop() {
+            Some(piece) => piece,
+            None => {
+                push(&mut self.borders, Vec::new(), BORDERS)?;
+                push(&mut self.seen, 0, BORDERS)?;
+                push(&mut self.born, 0, BORDERS)?;
+                self.borders.len() as u32 - 1
+            }
+        };
+        self.born[piece as usize] = self.change;
+        Ok(piece)
+    }
+
+    /// The larger of the numbers of the last change and of the last query.
+    pub(super) fn last_number(&self) -> u32 {
+        self.change.max(self.query)
     }
 
     /// The number of labels that changes have set so far.
@@ -142,15 +167,17 @@ impl<'a> Diagram<'a> {
     }
 
     /// The nearest cell of the tree.
-    #[cfg(any(test, feature = "check"))]
+    #[cfg(test)]
     pub(super) fn base(&self, cell: u32) -> Option<u32> {
         let label = self.labels[cell as usize];
         (label.cost != UNREACHED).then_some(label.base)
     }
 
     /// Checks that each edge between regions is listed by both pieces.
-    #[cfg(any(test, feature = "check"))]
+    #[cfg(test)]
     pub(super) fn check_borders(&self) {
+        let unused = |piece: &u32| self.unused.contains(piece);
+        assert!(!self.pieces.iter().any(unused));
         let mut listed = std::collections::HashSet::new();
         for (piece, borders) in (0..).zip(&self.borders) {
             for border in borders {
@@ -168,7 +195,7 @@ impl<'a> Diagram<'a> {
                 {
                     let costs = self.cost(a) + self.cost(b);
                     let is_listed = |ends| listed.contains(&(of_a, of_b, ends, costs));
-                    assert!(is_listed([a, b]) || is_listed([b, a]), "{a} {b}");
+                    assert!(is_listed([a.min(b), a.max(b)]), "{a} {b}");
                 }
             }
         }
@@ -302,16 +329,29 @@ impl<'a> Diagram<'a> {
         }
     }
 
-    /// Lists the edges around what has changed. Pieces from `first_new` on are new; they are around
-    /// `cells` or where labels have changed.
-    pub(super) fn keep(&mut self, first_new: u32, cells: &[u32]) -> Result<()> {
+    /// Lists the edges around what has changed: where labels have, and around pieces that are new.
+    /// `cells` are those of such pieces which were on the tree before.
+    pub(super) fn keep(&mut self, cells: &[u32]) -> Result<()> {
+        // A key path that is removed is removed with all its pieces.
+        while let Some((_, piece)) = self.gone.pop() {
+            let borders = std::mem::take(&mut self.borders[piece as usize]);
+            for border in &borders {
+                self.borders[border.other as usize].retain(|other| other.other != piece);
+            }
+            push(&mut self.unused, piece, BORDERS)?;
+        }
+        self.unused.sort_unstable();
+        self.unused.dedup();
         for &cell in cells {
             self.note(cell)?;
         }
         let mut next = 0;
         while let Some(&(cell, _)) = self.changed.get(next) {
             next += 1;
-            let Some(piece) = self.nearest_piece(cell).filter(|&piece| piece >= first_new) else {
+            let Some(piece) = self
+                .nearest_piece(cell)
+                .filter(|&piece| self.born[piece as usize] == self.change)
+            else {
                 continue;
             };
             for (near, _) in self.grid.neighbours(cell) {
@@ -329,7 +369,6 @@ impl<'a> Diagram<'a> {
             }
         }
         self.changed.clear();
-        self.gone.clear();
         Ok(())
     }
 
@@ -397,7 +436,8 @@ impl<'a> Diagram<'a> {
         }
         for &(cell, _) in &self.changed {
             let label = self.labels[cell as usize];
-            if label.cost > least {
+            // Each path crosses where neither end is farther than its half.
+            if label.cost > least / 2 {
                 continue;
             }
             for (near, weight) in self.grid.neighbours(cell) {
@@ -447,32 +487,46 @@ impl<'a> Diagram<'a> {
         let (Some(a_piece), Some(b_piece)) = (self.nearest_piece(a), self.nearest_piece(b)) else {
             return Ok(());
         };
-        if a_piece != b_piece {
-            let crossing = Crossing {
-                ends: [a, b],
-                weight,
-                costs: self.cost(a) + self.cost(b),
+        if a_piece == b_piece {
+            return Ok(());
+        }
+        let crossing = Crossing {
+            ends: [a.min(b), a.max(b)],
+            weight,
+            costs: self.cost(a) + self.cost(b),
+        };
+        let cost = crossing.costs + u64::from(weight);
+        for (piece, other) in [(a_piece, b_piece), (b_piece, a_piece)] {
+            let borders = &mut self.borders[piece as usize];
+            // Mostly the last one.
+            let place = borders.iter().rposition(|border| border.other == other);
+            let place = match place {
+                Some(place) => place,
+                None => {
+                    let border = Border {
+                        other,
+                        least: cost,
+                        most: MOST_EDGES,
+                        edges: Vec::new(),
+                    };
+                    push(borders, border, BORDERS)?;
+                    borders.len() - 1
+                }
             };
-            let cost = crossing.costs + u64::from(weight);
-            for (piece, other) in [(a_piece, b_piece), (b_piece, a_piece)] {
-                let borders = &mut self.borders[piece as usize];
-                // Mostly the last one.
-                let place = borders.iter().rposition(|border| border.other == other);
-                let place = match place {
-                    Some(place) => place,
-                    None => {
-                        let border = Border {
-                            other,
-                            least: cost,
-                            edges: Vec::new(),
-                        };
-                        push(borders, border, BORDERS)?;
-                        borders.len() - 1
-                    }
-                };
-                let border = &mut borders[place];
-                border.least = border.least.min(cost);
-                push(&mut border.edges, crossing, BORDERS)?;
+            let border = &mut borders[place];
+            border.least = border.least.min(cost);
+            push(&mut border.edges, crossing, BORDERS)?;
+            if border.edges.len() > border.most {
+                border.edges.retain(|edge| {
+                    let labels = edge.ends.map(|cell| self.labels[cell as usize]);
+                    let [a, b] = labels.map(|label| self.pieces[label.base as usize]);
+                    let [a_cost, b_cost] = labels.map(|label| label.cost);
+                    a_cost.wrapping_add(b_cost) == edge.costs
+                        && ((a, b) == (piece, other) || (b, a) == (piece, other))
+                });
+                border.edges.sort_unstable_by_key(|edge| edge.ends);
+                border.edges.dedup_by_key(|edge| edge.ends);
+                border.most = 2 * border.edges.len() + MOST_EDGES;
             }
         }
         Ok(())

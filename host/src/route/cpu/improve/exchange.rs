@@ -44,10 +44,10 @@ pub(super) struct Exchange<'a> {
     /// By cell: the id of the last part of the tree in which it was found. Later moves do not reuse
     /// ids.
     parts: Vec<u32>,
-    last_part: u32,
+    pub(super) last_part: u32,
     /// By cell: how a search reached it.
     reached: Vec<Reached>,
-    last_search: u32,
+    pub(super) last_search: u32,
     border: BinaryHeap<Reverse<(u64, u32)>>,
     pub(super) diagram: Diagram<'a>,
     /// Moves that did not pay: two cells that identify the place, and the cost of what was removed.
@@ -179,6 +179,13 @@ impl<'a> Exchange<'a> {
         Ok(false)
     }
 
+    /// Forgets which moves did not pay, if they are more than `most`.
+    pub(super) fn forget_failed(&mut self, most: usize) {
+        if self.failed.len() > most {
+            self.failed.clear();
+        }
+    }
+
     /// Paths that join the parts of the tree without `paths`, if they cost less than `limit`. Each
     /// part has one of the cells `seeds`; `choose` says which part is joined next.
     pub(super) fn rejoined(
@@ -265,7 +272,7 @@ impl<'a> Exchange<'a> {
         }
         self.divide_around(new)?;
         self.changes.note(old, new)?;
-        #[cfg(any(test, feature = "check"))]
+        #[cfg(test)]
         self.check();
         Ok(())
     }
@@ -285,7 +292,6 @@ impl<'a> Exchange<'a> {
 
     /// Divides the tree's new paths into pieces, and those that they branch off.
     fn divide_around(&mut self, added: &[Path]) -> Result<()> {
-        let first_new = self.diagram.new_piece()?;
         let mut divided = Vec::new();
         for &cell in added.iter().flatten() {
             let old = self.diagram.piece(cell);
@@ -304,7 +310,7 @@ impl<'a> Exchange<'a> {
                 extend(&mut divided, self.name_stretch(next, old)?, TREE)?;
             }
         }
-        self.diagram.keep(first_new, &divided)
+        self.diagram.keep(&divided)
     }
 
     /// Makes a new piece of a cell between key cells and of those next to it as far as they belong

@@ -17,6 +17,9 @@ const MOST_CELLS: usize = 3;
 /// A step may make the tree more expensive at first, by this part of what it removes.
 const SLACK: u64 = 8;
 
+/// The most moves that are remembered because they did not pay.
+const MOST_FAILED: usize = 1 << 20;
+
 /// What has been done to a tree.
 #[derive(Default)]
 pub(super) struct Changes {
@@ -57,14 +60,23 @@ impl Exchange<'_> {
         let before = self.diagram.work();
         let mut random = Random(0);
         let mut steps = 0;
-        while budget.permits(steps, self.diagram.work() - before) {
+        while budget.permits(steps, self.diagram.work() - before) && self.has_numbers() {
             steps += 1;
+            self.forget_failed(MOST_FAILED);
             let start = starts[random.below(starts.len())];
             let count = 1 + random.below(MOST_CELLS);
             let (paths, seeds) = self.stars(start, count)?;
             self.step(&paths, &seeds, &mut random)?;
         }
         Ok(())
+    }
+
+    /// Whether numbers of parts, searches and changes are left for another step. They last for
+    /// hours.
+    fn has_numbers(&self) -> bool {
+        const STEP: u32 = 1 << 28;
+        let last = [self.last_part, self.last_search, self.diagram.last_number()];
+        last.iter().all(|&last| last < u32::MAX - STEP)
     }
 
     fn step(&mut self, paths: &[Path], seeds: &[u32], random: &mut Random) -> Result<()> {
