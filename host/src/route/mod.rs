@@ -271,8 +271,8 @@ names! { TreeKind, "tree" {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Effort {
-    /// As many steps as take about as long as the rest, at most eight per pin. The tree is the same
-    /// in every run.
+    /// As many steps as take about as long as two searches of the grid, or some milliseconds if
+    /// that is more; 16 steps and 4 per pin at most. The tree is the same in every run.
     #[default]
     Usual,
     /// So many steps for each net. The tree is the same in every run.

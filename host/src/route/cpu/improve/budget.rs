@@ -5,12 +5,12 @@ use std::time::Instant;
 use crate::route::Effort;
 use crate::route::grid::RoutingGrid;
 
-/// The usual effort ends when steps have set this many labels per cell: each is about as much work
-/// as in a search of the whole grid.
-const USUAL_LABELS: u64 = 2;
+/// The usual effort ends when steps have set this many labels, and so many more per cell: each is
+/// about as much work as in a search of the whole grid.
+const USUAL_LABELS: [u64; 2] = [10_000, 2];
 
-/// The usual effort is this many steps per pin at most.
-const USUAL_STEPS: u64 = 8;
+/// The usual effort is this many steps at most, and so many more per pin.
+const USUAL_STEPS: [u64; 2] = [16, 4];
 
 /// What one net may take.
 pub(super) struct Budget {
@@ -29,8 +29,8 @@ impl Budget {
     ) -> Self {
         let (steps, labels) = match effort {
             Effort::Usual => (
-                USUAL_STEPS * pins as u64,
-                USUAL_LABELS * u64::from(grid.cell_count()),
+                USUAL_STEPS[0] + USUAL_STEPS[1] * pins as u64,
+                USUAL_LABELS[0] + USUAL_LABELS[1] * u64::from(grid.cell_count()),
             ),
             Effort::Steps(steps) => (steps.into(), u64::MAX),
             Effort::Time(_) => (u64::MAX, u64::MAX),
