@@ -271,7 +271,7 @@ names! { TreeKind, "tree" {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Effort {
-    /// As many steps as take about as long as two searches of the grid, or some milliseconds if
+    /// As many steps as take about as long as two searches of the grid, or a millisecond if
     /// that is more; 16 steps and 4 per pin at most. The tree is the same in every run.
     #[default]
     Usual,
