@@ -272,7 +272,7 @@ names! { TreeKind, "tree" {
 #[non_exhaustive]
 pub enum Effort {
     /// As many steps as take about as long as two searches of the grid, or a millisecond if
-    /// that is more; 16 steps and 4 per pin at most. The tree is the same in every run.
+    /// that is more; 48 steps and 4 per pin at most. The tree is the same in every run.
     #[default]
     Usual,
     /// So many steps for each net. The tree is the same in every run.

@@ -7,10 +7,10 @@ use crate::route::grid::RoutingGrid;
 
 /// The usual effort ends when steps have set this many labels, and so many more per cell: each is
 /// about as much work as in a search of the whole grid.
-const USUAL_LABELS: [u64; 2] = [2_500, 2];
+const USUAL_LABELS: [u64; 2] = [5_000, 2];
 
 /// The usual effort is this many steps at most, and so many more per pin.
-const USUAL_STEPS: [u64; 2] = [16, 4];
+const USUAL_STEPS: [u64; 2] = [48, 4];
 
 /// What one net may take.
 pub(super) struct Budget {

@@ -381,9 +381,9 @@ impl<'a> Diagram<'a> {
         limit: u64,
         side: impl Fn(u32) -> Side,
     ) -> Result<Option<u64>> {
-        let crosses = |a: u32, b: u32| match (side(a), side(b)) {
-            (Side::Inside, Side::Outside) | (Side::Outside, Side::Inside) => true,
-            _ => false,
+        let crosses = |a: u32, b: u32| {
+            let sides = (side(a), side(b));
+            sides == (Side::Inside, Side::Outside) || sides == (Side::Outside, Side::Inside)
         };
         self.query += 1;
         self.found.clear();

@@ -170,7 +170,7 @@ impl<'a> Exchange<'a> {
             let smallest = (0..parts.len()).min_by_key(|&i| parts[i].cells.len());
             smallest.unwrap_or(0)
         };
-        if let Some(added) = self.rejoined(paths, &seeds, removed, smallest)? {
+        if let Some(added) = self.rejoined(paths, &seeds, None, removed, smallest)? {
             self.replace(paths, &added)?;
             return Ok(true);
         }
@@ -186,12 +186,14 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// Paths that join the parts of the tree without `paths`, if they cost less than `limit`. Each
-    /// part has one of the cells `seeds`; `choose` says which part is joined next.
+    /// Paths that join the parts of the tree without `paths`, and the cell `fork` if there is one, if
+    /// they cost less than `limit`. Each part has one of the cells `seeds`; `choose` says which part
+    /// is joined next.
     pub(super) fn rejoined(
         &mut self,
         paths: &[Path],
         seeds: &[u32],
+        fork: Option<u32>,
         limit: u64,
         choose: impl FnMut(&[Part]) -> usize,
     ) -> Result<Option<Vec<Path>>> {
@@ -200,13 +202,24 @@ impl<'a> Exchange<'a> {
         }
         let gone = self.off_tree(paths)?;
         self.diagram.remove(&gone)?;
-        let mut parts = self.parts(seeds)?;
+        // As long as parts are joined, the fork is a pin.
+        let fork = fork.filter(|&cell| self.states[cell as usize] == 0);
+        let fork = fork.as_slice();
+        for &cell in fork {
+            self.states[cell as usize] = PIN;
+        }
+        let seeds = collect(seeds.iter().chain(fork).copied(), TREE)?;
+        let mut parts = self.parts(&seeds)?;
         let bound = self.bound(&parts, limit)?;
         self.diagram.relabel(bound)?;
+        self.diagram.add(fork, bound)?;
         let mut added = Vec::new();
         let joins = self.join(&mut parts, limit, bound, choose, &mut added)?;
         for path in &added {
             self.clear_path(path);
+        }
+        for &cell in fork {
+            self.states[cell as usize] = 0;
         }
         for path in paths {
             self.set_path(path);

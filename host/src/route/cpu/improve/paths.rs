@@ -147,7 +147,7 @@ impl Exchange<'_> {
             let bit = state.trailing_zeros();
             state &= state - 1;
             let step = steps[bit as usize / 2];
-            Some(if bit % 2 == 0 {
+            Some(if bit.is_multiple_of(2) {
                 cell - step
             } else {
                 cell + step

@@ -1,14 +1,16 @@
 //! Ways out of a tree that no move improves.
 //!
 //! A step removes a few key cells near each other with all their key paths, joins the parts in
-//! another order than usual, and improves the tree around them. A step that makes the tree cost
-//! more is taken back.
+//! another order than usual, and improves the tree around them. Every other step has the parts joined
+//! with a cell between them, at random: the best fork may be on no shortest path between two parts,
+//! and then no move finds it. A step that makes the tree cost more is taken back.
 
 use super::TREE;
 use super::budget::Budget;
 use super::exchange::{Exchange, Part, Path};
 use crate::Result;
 use crate::generate::random::random;
+use crate::geometry::Cell;
 use crate::memory::{collect, extend, push};
 
 /// The most key cells that a step removes, or divides the tree at.
@@ -84,15 +86,22 @@ impl Exchange<'_> {
         if removed == 0 {
             return Ok(());
         }
+        let fork = match random.below(2) {
+            0 => None,
+            _ => Some(self.cell_between(paths, random)),
+        };
         let choose = |parts: &[Part]| random.below(parts.len());
         let limit = removed + removed / SLACK + 1;
-        let Some(added) = self.rejoined(paths, seeds, limit, choose)? else {
+        let Some(added) = self.rejoined(paths, seeds, fork, limit, choose)? else {
             return Ok(());
         };
         self.changes.is_kept = true;
         self.changes.done.clear();
         self.changes.ends.clear();
         self.replace(paths, &added)?;
+        if let Some(cell) = fork {
+            self.remove_end(cell)?;
+        }
         while let Some(cell) = self.changes.ends.pop() {
             self.improve_at(cell)?;
         }
@@ -106,6 +115,31 @@ impl Exchange<'_> {
             while let Some((removed, added)) = self.changes.done.pop() {
                 self.replace(&added, &removed)?;
             }
+        }
+        Ok(())
+    }
+
+    /// A cell of the smallest box with the paths.
+    fn cell_between(&self, paths: &[Path], random: &mut Random) -> u32 {
+        let cells = || paths.iter().flatten().map(|&cell| self.grid.cell(cell));
+        let mut between = |along: fn(Cell) -> u32| {
+            let least = cells().map(along).min().unwrap_or(0);
+            let most = cells().map(along).max().unwrap_or(0);
+            least + random.below((most - least) as usize + 1) as u32
+        };
+        let (x, y) = (between(|cell| cell.x), between(|cell| cell.y));
+        let layer = random.below(self.grid.layers() as usize) as u32;
+        self.grid.index(Cell { x, y, layer })
+    }
+
+    /// Removes the key path that ends at a cell where no pin is.
+    fn remove_end(&mut self, cell: u32) -> Result<()> {
+        let mut neighbours = self.tree_neighbours(cell);
+        if let (Some(next), None) = (neighbours.next(), neighbours.next())
+            && !self.is_key(cell)
+        {
+            let path = self.key_path(cell, next)?;
+            self.replace(&[path], &[])?;
         }
         Ok(())
     }
@@ -174,6 +208,6 @@ struct Random(u64);
 impl Random {
     fn below(&mut self, limit: usize) -> usize {
         self.0 += 1;
-        (u128::from(random(0, self.0)) * limit as u128 >> 64) as usize
+        ((u128::from(random(0, self.0)) * limit as u128) >> 64) as usize
     }
 }
