@@ -265,13 +265,13 @@ names! { TreeKind, "tree" {
 } }
 
 /// How long to look for [improved](TreeKind::Improved) trees. Whatever the effort, two trees are
-/// first improved by moves until none helps, and merged. Then come steps, each of which removes a few
-/// neighbouring pieces of the tree, joins the parts in another order, and improves the tree there; a
-/// step that makes the tree cost more is taken back.
+/// first improved by moves until none helps, and merged. Then come steps, each of which removes a
+/// few neighbouring pieces of the tree, joins the parts in another order, and improves the tree
+/// there; a step that makes the tree cost more is taken back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Effort {
-    /// As many steps as take about as long as two searches of the grid, or a millisecond if
+    /// As many steps as take about as long as two searches of the grid, or some milliseconds if
     /// that is more; 48 steps and 4 per pin at most. The tree is the same in every run.
     #[default]
     Usual,
