@@ -31,10 +31,11 @@ impl<'a> RouteNets<'a> {
         let format = output::format(args.output.as_deref(), args.format)?;
         check(args)?;
         let algorithm: Option<trazar::RouteAlgorithm> = args.algorithm.into();
-        let tree: Option<trazar::TreeKind> = args.tree.into();
+        let tree: Option<trazar::TreeKind> = args.tree().into();
         let options = tree.map(|tree| {
             RouteOptions::default()
                 .tree(tree)
+                .effort(args.improve.unwrap_or_default())
                 .turn_cost(args.turn_cost)
                 .algorithm(algorithm)
         });
@@ -179,7 +180,7 @@ impl Steps for RouteNets<'_> {
 fn check(args: &RouteArgs) -> Result<(), Failure> {
     args.run.check()?;
     args.run.check_one_gpu("route")?;
-    if args.tree == args::TreeKind::FewestEdges {
+    if args.tree() == args::TreeKind::FewestEdges {
         if args.algorithm != args::RouteAlgorithm::Auto {
             return Err(Failure::usage(
                 "--tree fewest-edges is found by breadth-first search: leave --algorithm out",
@@ -210,6 +211,9 @@ fn check_competing(args: &RouteArgs, case: &RoutingCase) -> Result<(), Failure> 
     }
     if args.algorithm != args::RouteAlgorithm::Auto {
         return refuse("--algorithm");
+    }
+    if args.improve.is_some() {
+        return refuse("--improve");
     }
     if args.tree != args::TreeKind::Nearest {
         return refuse("--tree");
@@ -353,7 +357,7 @@ fn found_facts(args: &RouteArgs, routes: &[Route]) -> Facts {
             "cost": u64::try_from(cost).map_or_else(|_| json!(cost as f64), Value::from),
             "cells": cells,
             "unreached": unreached,
-            "tree": args::name(&args.tree),
+            "tree": args::name(&args.tree()),
             "turn_cost": args.turn_cost,
         }),
     }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use trazar::route::Effort;
 
 use super::RunArgs;
 use super::values::values;
@@ -14,6 +15,7 @@ Examples:
   trazar route case.txt -o tree.json             paths, wires and cells
   trazar route case.txt -o tree.png              drawn over the grid
   trazar route case.txt --tree improved --json
+  trazar route case.txt --improve 5s             the best tree found in 5 seconds
   trazar route design.cap --nets design.net -o design.route
   trazar route --right right.npy --down down.npy --pins pins.txt -o tree.svg";
 
@@ -74,6 +76,11 @@ pub(crate) struct RouteArgs {
     #[arg(long, value_name = "T", default_value = "nearest")]
     pub(crate) tree: TreeKind,
 
+    /// Look for improved trees, as --tree improved, in so many steps per net (200) or so much time
+    /// for all nets (5s, 2min)
+    #[arg(long, value_name = "BUDGET", value_parser = effort, conflicts_with = "tree")]
+    pub(crate) improve: Option<Effort>,
+
     /// The cost of each turn of a path, on a grid of one layer
     #[arg(long, value_name = "N", default_value = "0")]
     pub(crate) turn_cost: u32,
@@ -92,6 +99,26 @@ pub(crate) struct RouteArgs {
 
     #[command(flatten)]
     pub(crate) run: RunArgs,
+}
+
+impl RouteArgs {
+    /// Which tree the options ask for.
+    pub(crate) fn tree(&self) -> TreeKind {
+        match self.improve {
+            Some(_) => TreeKind::Improved,
+            None => self.tree,
+        }
+    }
+}
+
+/// Steps, or time with its unit.
+fn effort(text: &str) -> Result<Effort, String> {
+    if let Ok(steps) = text.parse() {
+        return Ok(Effort::Steps(steps));
+    }
+    humantime::parse_duration(text)
+        .map(Effort::Time)
+        .map_err(|_| "expected a number of steps, as 200, or a time with its unit, as 5s".into())
 }
 
 /// The grid and nets to read.

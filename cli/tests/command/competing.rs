@@ -57,6 +57,7 @@ fn options_for_nets_that_do_not_compete_are_refused() {
     for (options, word) in [
         (["--tree", "improved"], "leave --tree out"),
         (["--tree", "fewest-edges"], "leave --tree out"),
+        (["--improve", "9"], "leave --improve out"),
         (["--turn-cost", "3"], "leave --turn-cost out"),
         (["--algorithm", "sweep"], "leave --algorithm out"),
     ] {

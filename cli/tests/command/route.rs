@@ -284,6 +284,14 @@ fn options_that_do_not_go_together() {
     route(&net, &["--pins", name]).refused(&["--right"]);
     route(&net, &["--algorithm", "magic"]).refused(&["magic", "dijkstra", "prefix-fused"]);
     route(&net, &["--tree", "best"]).refused(&["best", "improved"]);
+    route(&net, &["--improve", "soon"]).refused(&["--improve", "steps", "5s"]);
+    route(&net, &["--improve", "9", "--tree", "nearest"]).refused(&["--improve", "--tree"]);
+    for budget in ["0", "9", "20ms"] {
+        let json = route(&net, &["--improve", budget, "--json"]).succeeded();
+        let json = json.json();
+        assert_eq!(json["tree"], "improved");
+        assert_eq!(json["cost"], 64);
+    }
     route(&net, &["--turn-cost=-1"]).refused(&["--turn-cost"]);
     let fewest = |option, value| route(&net, &["--tree", "fewest-edges", option, value]);
     fewest("--algorithm", "sweep").failed(2, &["fewest-edges", "--algorithm"]);

@@ -56,7 +56,7 @@ impl Engine {
         };
         let routes = match options.tree {
             TreeKind::Nearest => routes,
-            TreeKind::Improved => route::cpu::improve::improve(grid, nets, routes)?,
+            TreeKind::Improved => route::cpu::improve::improve(grid, nets, routes, options.effort)?,
         };
         self.progress().report(1, 1)?;
         Ok(routes)

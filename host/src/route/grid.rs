@@ -448,27 +448,33 @@ impl RoutingGrid {
 
     /// The neighbours of a cell and the weights of the edges to them, without blocked ones, in the
     /// order in which paths prefer them: left, up, right, down, the layer below, the layer above.
+    #[inline(always)]
     pub(crate) fn neighbours(&self, index: u32) -> impl Iterator<Item = (u32, u32)> + use<> {
         let (w, n) = (self.width as usize, index as usize);
-        let area = w * self.height as usize;
+        let mut found = [(0, 0); 6];
+        let mut count = 0;
+        let mut add = |to: usize, weight: u32| {
+            found[count] = (to as u32, weight);
+            count += usize::from(weight != BLOCKED);
+        };
         // The last cell of a row has no edge to the right, so the edge before the first cell of the
         // next row does not exist either.
-        let before = |weights: &[u32], step: usize| {
-            let at = n.checked_sub(step)?;
-            Some((at as u32, *weights.get(at)?))
-        };
-        let after = |weights: &[u32], step: usize| Some(((n + step) as u32, *weights.get(n)?));
-        [
-            before(&self.right, 1),
-            before(&self.down, w),
-            after(&self.right, 1),
-            after(&self.down, w),
-            before(&self.via, area),
-            after(&self.via, area),
-        ]
-        .into_iter()
-        .flatten()
-        .filter(|&(_, weight)| weight != BLOCKED)
+        if n >= 1 {
+            add(n - 1, self.right[n - 1]);
+        }
+        if n >= w {
+            add(n - w, self.down[n - w]);
+        }
+        add(n + 1, self.right[n]);
+        add(n + w, self.down[n]);
+        if !self.via.is_empty() {
+            let area = w * self.height as usize;
+            if n >= area {
+                add(n - area, self.via[n - area]);
+            }
+            add(n + area, self.via[n]);
+        }
+        found.into_iter().take(count)
     }
 }
 

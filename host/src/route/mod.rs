@@ -65,6 +65,8 @@ pub use negotiate::{EdgeCounts, Negotiated, NegotiationOptions, OverfullEdge, Ro
 pub use net::{Net, Pin};
 pub use tree::{Connection, Fallback, FieldUse, InvalidRoute, Route};
 
+use std::time::Duration;
+
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::options::{names, setters};
@@ -262,6 +264,25 @@ names! { TreeKind, "tree" {
     Improved => "improved",
 } }
 
+/// How long to look for [improved](TreeKind::Improved) trees. Whatever the effort, two trees are
+/// first improved by moves until none helps, and merged. Then come steps, each of which removes a
+/// few neighbouring pieces of the tree, joins the parts in another order, and improves the tree
+/// there; a step that makes the tree cost more is taken back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Effort {
+    /// As many steps as take about as long as two searches of the grid, or some milliseconds if
+    /// that is more; 48 steps and 4 per pin at most. The tree is the same in every run.
+    #[default]
+    Usual,
+    /// So many steps for each net. The tree is the same in every run.
+    Steps(u32),
+    /// As long as there is time left, which nets share equally. Moves end with the time, too: then
+    /// the tree is the best so far, the nearest one at worst. How good it is depends on the
+    /// machine.
+    Time(Duration),
+}
+
 /// How to route.
 ///
 /// ```
@@ -275,6 +296,8 @@ names! { TreeKind, "tree" {
 pub struct RouteOptions {
     /// Which tree to make.
     pub tree: TreeKind,
+    /// How long to look for an [improved](TreeKind::Improved) tree.
+    pub effort: Effort,
     /// The cost of each cell at which the tree turns or branches, other than cells of pins, on a
     /// grid of one layer. (With layers that have preferred directions, a turn takes a via.) Two
     /// pins get the cheapest path.
@@ -286,6 +309,7 @@ pub struct RouteOptions {
 setters! {
     RouteOptions {
         tree: TreeKind,
+        effort: Effort,
         turn_cost: u32,
         algorithm: impl Into<Option<RouteAlgorithm>>,
     }

@@ -21,7 +21,7 @@ use crate::{Error, Result};
 /// The most buckets that the heaviest edge spans at first.
 const SPAN: u32 = 256;
 /// How many cells ahead their surroundings are loaded. Cells of a bucket are far from each other.
-const AHEAD: usize = 8;
+pub(super) const AHEAD: usize = 8;
 /// Name used in out-of-memory errors.
 const QUEUE: &str = "the cells of a search";
 /// The most buckets: if costs need more, buckets become twice as wide.
@@ -358,9 +358,9 @@ impl<C: Cost> Reached<C> {
 
 /// Cells by label: bucket `i` has those from `i · 2^shift` to before `(i + 1) · 2^shift`. A cell
 /// whose label has fallen stays in its old bucket, and is in another one as well.
-struct Queue {
+pub(super) struct Queue {
     buckets: Vec<Vec<u32>>,
-    shift: u32,
+    pub(super) shift: u32,
     /// One bit per bucket: whether it has cells.
     occupied: Vec<u64>,
     /// All buckets before this one are empty.
@@ -373,7 +373,7 @@ struct Queue {
 
 impl Queue {
     /// For edges that weigh less than `weights`; 0 is no limit.
-    fn new(weights: u32) -> Self {
+    pub(super) fn new(weights: u32) -> Self {
         let bits = u32::BITS - weights.wrapping_sub(1).leading_zeros();
         Self {
             buckets: Vec::new(),
@@ -386,7 +386,7 @@ impl Queue {
     }
 
     #[inline(always)]
-    fn push(&mut self, label: u64, cell: u32) {
+    pub(super) fn push(&mut self, label: u64, cell: u32) {
         let bucket = (label >> self.shift) as usize;
         if bucket >= self.buckets.len() {
             if let Err(error) = self.grow(bucket) {
@@ -410,7 +410,7 @@ impl Queue {
     }
 
     /// Whether all cells could be added.
-    fn check(&mut self) -> Result<()> {
+    pub(super) fn check(&mut self) -> Result<()> {
         self.failed.take().map_or(Ok(()), Err)
     }
 
@@ -428,7 +428,7 @@ impl Queue {
     }
 
     /// The first bucket with cells.
-    fn first(&mut self) -> Option<usize> {
+    pub(super) fn first(&mut self) -> Option<usize> {
         let mut word = self.start / 64;
         // Bits before `start` are 0.
         while let Some(&bits) = self.occupied.get(word) {
@@ -443,7 +443,7 @@ impl Queue {
     }
 
     /// Takes the cells out of a bucket; `None` if it is empty.
-    fn take(&mut self, bucket: usize) -> Option<Vec<u32>> {
+    pub(super) fn take(&mut self, bucket: usize) -> Option<Vec<u32>> {
         let cells = std::mem::take(&mut self.buckets[bucket]);
         if cells.is_empty() {
             self.buckets[bucket] = cells;
@@ -454,13 +454,13 @@ impl Queue {
     }
 
     /// Keeps the memory of a bucket that was taken.
-    fn give_back(&mut self, mut cells: Vec<u32>) -> Result<()> {
+    pub(super) fn give_back(&mut self, mut cells: Vec<u32>) -> Result<()> {
         cells.clear();
         push(&mut self.spare, cells, QUEUE)
     }
 
     /// Widens the buckets while there are too many.
-    fn widen(&mut self) -> Result<()> {
+    pub(super) fn widen(&mut self) -> Result<()> {
         while self.buckets.len() > MAX_BUCKETS {
             self.shift += 1;
             let narrow = std::mem::take(&mut self.buckets);

@@ -7,13 +7,17 @@
 //! (The neighbourhoods of E. Uchoa and R. F. Werneck, Fast local search for the Steiner problem in
 //! graphs, 2012.)
 //!
-//! A search is cheaper the fewer cells it visits. It skips cells that are too far from the tree to
-//! lead back to it at a cost that pays, so it goes only half as far.
+//! What the shortest path between two parts costs is known from the regions around the tree
+//! (`diagram.rs`), so moves that do not pay are found out without a search. The search for a path
+//! that pays visits the cells of shortest paths only.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
-use super::Edge;
+use super::budget::Budget;
+use super::diagram::{Diagram, NONE, Side};
+use super::shake::Changes;
+use super::{Edge, TREE};
 use crate::Result;
 use crate::memory::{collect, extend, push, push_to_heap, reserve_in_map, reserve_in_set};
 use crate::route::cpu::retrace::UNREACHED;
@@ -23,33 +27,32 @@ use crate::route::grid::by_cell;
 /// The most times that all moves are tried. Most trees need 3 to 6.
 const MAX_ROUNDS: usize = 20;
 
-/// Names used in out-of-memory errors.
-const TREE: &str = "the cells of a tree";
+/// Name used in out-of-memory errors.
 const SEARCH: &str = "the cells of a search";
 
 /// Flag of a cell's state: it is a pin's. The lower bits are its edges on the tree, by direction.
-const PIN: u8 = 1 << 6;
+pub(super) const PIN: u8 = 1 << 6;
 
 /// A tree that is being improved.
 pub(super) struct Exchange<'a> {
-    grid: &'a RoutingGrid,
+    pub(super) grid: &'a RoutingGrid,
     /// The cells at which pins are joined: one group per pin, or per set of pins that share cells.
-    groups: Vec<Vec<u32>>,
-    group_of: HashMap<u32, usize>,
+    pub(super) groups: Vec<Vec<u32>>,
+    pub(super) group_of: HashMap<u32, usize>,
     /// By cell; 0 off the tree.
-    states: Vec<u8>,
+    pub(super) states: Vec<u8>,
     /// By cell: the id of the last part of the tree in which it was found. Later moves do not reuse
     /// ids.
     parts: Vec<u32>,
-    last_part: u32,
+    pub(super) last_part: u32,
     /// By cell: how a search reached it.
     reached: Vec<Reached>,
-    last_search: u32,
+    pub(super) last_search: u32,
     border: BinaryHeap<Reverse<(u64, u32)>>,
-    /// By cell: the distance to the tree, or less.
-    to_tree: Vec<u64>,
+    pub(super) diagram: Diagram<'a>,
     /// Moves that did not pay: two cells that identify the place, and the cost of what was removed.
     failed: HashSet<(u32, u32, u64)>,
+    pub(super) changes: Changes,
 }
 
 #[derive(Clone, Copy, bytemuck::Zeroable)]
@@ -61,13 +64,13 @@ struct Reached {
 }
 
 /// A part of the tree while it is divided.
-struct Part {
+pub(super) struct Part {
     id: u32,
     cells: Vec<u32>,
 }
 
 /// Consecutive cells, each joined to the next.
-type Path = Vec<u32>;
+pub(super) type Path = Vec<u32>;
 
 impl<'a> Exchange<'a> {
     /// For trees that join `pins`.
@@ -99,14 +102,15 @@ impl<'a> Exchange<'a> {
             reached: by_cell(grid, "the distances")?,
             last_search: 0,
             border: BinaryHeap::new(),
-            to_tree: by_cell(grid, "the distances to the tree")?,
+            diagram: Diagram::new(grid)?,
             failed: HashSet::new(),
+            changes: Changes::default(),
         })
     }
 
     /// The tree of `edges`, improved by moves until none pays. It must join the pins and have no
     /// other ends.
-    pub(super) fn improve(&mut self, edges: &[Edge]) -> Result<Vec<Edge>> {
+    pub(super) fn improve(&mut self, edges: &[Edge], budget: &Budget) -> Result<Vec<Edge>> {
         self.states.fill(0);
         for &cell in self.group_of.keys() {
             self.states[cell as usize] = PIN;
@@ -114,11 +118,14 @@ impl<'a> Exchange<'a> {
         for &(a, b) in edges {
             self.set(a, b);
         }
-        self.to_tree.fill(UNREACHED);
-        self.add_to_tree(&self.cells()?)?;
+        self.divide()?;
+        self.diagram.fill()?;
         for _ in 0..MAX_ROUNDS {
             let mut improved = false;
             for (cell, next) in self.key_path_starts()? {
+                if budget.is_over() {
+                    return self.edges();
+                }
                 // An earlier move may have removed it.
                 if self.is_key(cell) && self.has(cell, next) {
                     let path = self.key_path(cell, next)?;
@@ -126,6 +133,9 @@ impl<'a> Exchange<'a> {
                 }
             }
             for cell in self.key_cells()? {
+                if budget.is_over() {
+                    return self.edges();
+                }
                 if self.is_key(cell) {
                     let (paths, own) = self.around(cell)?;
                     improved |= paths.len() > 1 && self.exchange(&paths, own.as_slice())?;
@@ -138,83 +148,9 @@ impl<'a> Exchange<'a> {
         self.edges()
     }
 
-    /// The tree's edges, each once.
-    fn edges(&self) -> Result<Vec<Edge>> {
-        let cells = self.cells()?.into_iter();
-        let edges = cells.flat_map(|cell| self.tree_neighbours(cell).map(move |next| (cell, next)));
-        collect(edges.filter(|(a, b)| a < b), TREE)
-    }
-
-    /// The tree's cells, in order.
-    fn cells(&self) -> Result<Vec<u32>> {
-        let on_tree = |&cell: &u32| self.states[cell as usize] != 0;
-        collect((0..self.grid.cell_count()).filter(on_tree), TREE)
-    }
-
-    fn key_cells(&self) -> Result<Vec<u32>> {
-        let mut cells = self.cells()?;
-        cells.retain(|&cell| self.is_key(cell));
-        Ok(cells)
-    }
-
-    /// The first two cells of each key path, from one end only.
-    fn key_path_starts(&self) -> Result<Vec<Edge>> {
-        let mut starts = Vec::new();
-        for cell in self.key_cells()? {
-            for next in self.tree_neighbours(cell) {
-                let path = self.key_path(cell, next)?;
-                let end = (path[path.len() - 1], path[path.len() - 2]);
-                if (cell, next) <= end {
-                    push(&mut starts, (cell, next), TREE)?;
-                }
-            }
-        }
-        Ok(starts)
-    }
-
-    /// Whether a cell of the tree is a pin's, or the tree branches there.
-    fn is_key(&self, cell: u32) -> bool {
-        let state = self.states[cell as usize];
-        state & PIN != 0 || state.count_ones() > 2
-    }
-
-    /// The key path from the key cell `from` through `next`.
-    fn key_path(&self, from: u32, next: u32) -> Result<Path> {
-        let mut path = vec![from, next];
-        let mut last = from;
-        let mut at = next;
-        while !self.is_key(at) {
-            let Some(next) = self.tree_neighbours(at).find(|&cell| cell != last) else {
-                break;
-            };
-            push(&mut path, next, TREE)?;
-            last = at;
-            at = next;
-        }
-        Ok(path)
-    }
-
-    /// The key paths at a key cell, or at all cells of its group; and one cell of that group, if
-    /// any.
-    fn around(&self, cell: u32) -> Result<(Vec<Path>, Option<u32>)> {
-        let own = self.group_of.get(&cell).map(|&group| &self.groups[group]);
-        let here = own.map_or(std::slice::from_ref(&cell), Vec::as_slice);
-        // Once per group.
-        if here[0] != cell {
-            return Ok((Vec::new(), None));
-        }
-        let mut paths = Vec::new();
-        for &cell in here {
-            for next in self.tree_neighbours(cell) {
-                push(&mut paths, self.key_path(cell, next)?, TREE)?;
-            }
-        }
-        Ok((paths, own.map(|_| cell)))
-    }
-
     /// Removes key paths and joins the remaining parts, if that is cheaper. `also` are cells of
     /// parts at which all paths begin and none ends.
-    fn exchange(&mut self, paths: &[Path], also: &[u32]) -> Result<bool> {
+    pub(super) fn exchange(&mut self, paths: &[Path], also: &[u32]) -> Result<bool> {
         let removed: u64 = paths.iter().map(|path| self.cost(path)).sum();
         let [first, .., last] = paths[0][..] else {
             return Ok(false);
@@ -223,9 +159,6 @@ impl<'a> Exchange<'a> {
         if removed == 0 || self.failed.contains(&(first, place, removed)) {
             return Ok(false);
         }
-        for path in paths {
-            self.clear_path(path);
-        }
         let seeds = match paths {
             [path] => vec![path[0], path[path.len() - 1]],
             _ => {
@@ -233,21 +166,81 @@ impl<'a> Exchange<'a> {
                 collect(ends.chain(also.iter().copied()), TREE)?
             }
         };
-        let mut parts = self.parts(&seeds)?;
-        let mut added: Vec<Path> = Vec::new();
-        let mut left = removed;
-        while !parts.is_empty() {
+        let smallest = |parts: &[Part]| {
             let smallest = (0..parts.len()).min_by_key(|&i| parts[i].cells.len());
-            let mut part = parts.swap_remove(smallest.unwrap_or(0));
+            smallest.unwrap_or(0)
+        };
+        if let Some(added) = self.rejoined(paths, &seeds, None, removed, smallest)? {
+            self.replace(paths, &added)?;
+            return Ok(true);
+        }
+        reserve_in_set(&mut self.failed, 1, TREE)?;
+        self.failed.insert((first, place, removed));
+        Ok(false)
+    }
+
+    /// Forgets which moves did not pay, if they are more than `most`.
+    pub(super) fn forget_failed(&mut self, most: usize) {
+        if self.failed.len() > most {
+            self.failed.clear();
+        }
+    }
+
+    /// Paths that join the parts of the tree without `paths`, and the cell `fork` if there is one, if
+    /// they cost less than `limit`. Each part has one of the cells `seeds`; `choose` says which part
+    /// is joined next.
+    pub(super) fn rejoined(
+        &mut self,
+        paths: &[Path],
+        seeds: &[u32],
+        fork: Option<u32>,
+        limit: u64,
+        choose: impl FnMut(&[Part]) -> usize,
+    ) -> Result<Option<Vec<Path>>> {
+        for path in paths {
+            self.clear_path(path);
+        }
+        let gone = self.off_tree(paths)?;
+        self.diagram.remove(&gone)?;
+        // As long as parts are joined, the fork is a pin.
+        let fork = fork.filter(|&cell| self.states[cell as usize] == 0);
+        let fork = fork.as_slice();
+        for &cell in fork {
+            self.states[cell as usize] = PIN;
+        }
+        let seeds = collect(seeds.iter().chain(fork).copied(), TREE)?;
+        let mut parts = self.parts(&seeds)?;
+        let bound = self.bound(&parts, limit)?;
+        self.diagram.relabel(bound)?;
+        self.diagram.add(fork, bound)?;
+        let mut added = Vec::new();
+        let joins = self.join(&mut parts, limit, bound, choose, &mut added)?;
+        for path in &added {
+            self.clear_path(path);
+        }
+        for &cell in fork {
+            self.states[cell as usize] = 0;
+        }
+        for path in paths {
+            self.set_path(path);
+        }
+        self.diagram.undo();
+        Ok(joins.then_some(added))
+    }
+
+    /// Joins `parts` and the rest of the tree by the paths `added`, if these cost less than `limit`.
+    fn join(
+        &mut self,
+        parts: &mut Vec<Part>,
+        limit: u64,
+        bound: u64,
+        mut choose: impl FnMut(&[Part]) -> usize,
+        added: &mut Vec<Path>,
+    ) -> Result<bool> {
+        let mut left = limit;
+        while !parts.is_empty() {
+            let mut part = parts.swap_remove(choose(parts));
             let Some((path, cost)) = self.nearest_other(&part, left)? else {
-                for path in &added {
-                    self.clear_path(path);
-                }
-                for path in paths {
-                    self.set_path(path);
-                }
-                reserve_in_set(&mut self.failed, 1, TREE)?;
-                self.failed.insert((first, place, removed));
                 return Ok(false);
             };
             left -= cost;
@@ -263,41 +256,97 @@ impl<'a> Exchange<'a> {
                     self.parts[cell as usize] = large.id;
                 }
                 extend(&mut large.cells, small.cells, TREE)?;
-                push(&mut parts, large, TREE)?;
+                push(parts, large, TREE)?;
             } else {
                 // It belongs to the largest part from now on.
                 for &cell in &path {
                     self.parts[cell as usize] = 0;
                 }
             }
-            push(&mut added, path, TREE)?;
-        }
-        for path in &added {
-            self.add_to_tree(path)?;
+            if !parts.is_empty() {
+                self.diagram.add(&path, bound)?;
+            }
+            push(added, path, TREE)?;
         }
         Ok(true)
     }
 
-    /// Lowers the distances to the tree when it gains `cells`.
-    fn add_to_tree(&mut self, cells: &[u32]) -> Result<()> {
-        self.border.clear();
-        for &cell in cells {
-            self.to_tree[cell as usize] = 0;
-            push_to_heap(&mut self.border, Reverse((0, cell)), SEARCH)?;
+    /// Puts paths in the place of others.
+    pub(super) fn replace(&mut self, old: &[Path], new: &[Path]) -> Result<()> {
+        for path in old {
+            self.clear_path(path);
         }
-        while let Some(Reverse((cost, cell))) = self.border.pop() {
-            if cost > self.to_tree[cell as usize] {
-                continue;
-            }
-            for (next, weight) in self.grid.neighbours(cell) {
-                let through = cost + u64::from(weight);
-                if through < self.to_tree[next as usize] {
-                    self.to_tree[next as usize] = through;
-                    push_to_heap(&mut self.border, Reverse((through, next)), SEARCH)?;
-                }
+        let gone = self.off_tree(old)?;
+        self.diagram.remove(&gone)?;
+        self.diagram.relabel(UNREACHED)?;
+        for path in new {
+            self.set_path(path);
+            self.diagram.add(path, UNREACHED)?;
+        }
+        self.divide_around(new)?;
+        self.changes.note(old, new)?;
+        #[cfg(test)]
+        self.check();
+        Ok(())
+    }
+
+    /// Divides the tree into pieces.
+    fn divide(&mut self) -> Result<()> {
+        self.diagram.clear();
+        for cell in self.key_cells()? {
+            let piece = self.diagram.new_piece()?;
+            self.diagram.set_piece(cell, piece);
+            for next in self.tree_neighbours(cell) {
+                self.name_stretch(next, NONE)?;
             }
         }
         Ok(())
+    }
+
+    /// Divides the tree's new paths into pieces, and those that they branch off.
+    fn divide_around(&mut self, added: &[Path]) -> Result<()> {
+        let mut divided = Vec::new();
+        for &cell in added.iter().flatten() {
+            let old = self.diagram.piece(cell);
+            if !self.is_key(cell) {
+                self.name_stretch(cell, NONE)?;
+                continue;
+            }
+            let mut same = self.tree_neighbours(cell);
+            let same = same.find(|&next| old != NONE && self.diagram.piece(next) == old);
+            if old == NONE || same.is_some() {
+                let piece = self.diagram.new_piece()?;
+                self.diagram.set_piece(cell, piece);
+                push(&mut divided, cell, TREE)?;
+            }
+            if let Some(next) = same {
+                extend(&mut divided, self.name_stretch(next, old)?, TREE)?;
+            }
+        }
+        self.diagram.keep(&divided)
+    }
+
+    /// Makes a new piece of a cell between key cells and of those next to it as far as they belong
+    /// to the piece `old`, if it does. Returns its cells.
+    fn name_stretch(&mut self, cell: u32, old: u32) -> Result<Vec<u32>> {
+        let mut cells = Vec::new();
+        if self.is_key(cell) || self.diagram.piece(cell) != old {
+            return Ok(cells);
+        }
+        let piece = self.diagram.new_piece()?;
+        self.diagram.set_piece(cell, piece);
+        push(&mut cells, cell, TREE)?;
+        let mut next = 0;
+        while let Some(&cell) = cells.get(next) {
+            next += 1;
+            for near in self.tree_neighbours(cell) {
+                if !self.is_key(near) && self.diagram.piece(near) == old {
+                    self.diagram.set_piece(near, piece);
+                    push(&mut cells, near, TREE)?;
+                }
+            }
+        }
+        Ok(cells)
     }
 
     /// All parts of the tree but the largest, from one cell of each. This takes as long as the
@@ -325,7 +374,12 @@ impl<'a> Exchange<'a> {
                 };
                 *next += 1;
                 let id = part.id;
-                let joined = self.group_of.get(&cell);
+                let is_pin = self.states[cell as usize] & PIN != 0;
+                let joined = if is_pin {
+                    self.group_of.get(&cell)
+                } else {
+                    None
+                };
                 let joined = joined.map_or(&[][..], |&group| &self.groups[group]);
                 for near in self.tree_neighbours(cell).chain(joined.iter().copied()) {
                     if self.parts[near as usize] != id {
@@ -339,20 +393,63 @@ impl<'a> Exchange<'a> {
         Ok(done)
     }
 
+    /// Where labels may end: no cell of a shortest path is farther than half of it from both of its
+    /// ends. Paths over edges that are labelled already show that no path which joins the parts
+    /// costs more.
+    fn bound(&mut self, parts: &[Part], limit: u64) -> Result<u64> {
+        let mut most = 0;
+        // Prim's tree of the parts, from the largest one on.
+        let mut rest = collect(parts, TREE)?;
+        while !rest.is_empty() {
+            let Some(cost) = self.shortest(&rest, limit)? else {
+                return Ok(limit.div_ceil(2));
+            };
+            most = most.max(cost);
+            let ends = self.diagram.found_ends();
+            let joined = ends.map(|base| self.parts[base as usize]);
+            rest.retain(|part| !joined.contains(&part.id));
+        }
+        Ok((most / 2 + 1).min(limit.div_ceil(2)))
+    }
+
+    /// The cost of the shortest path between `parts` and the others, if it is less than `limit`, as
+    /// far as regions are labelled.
+    fn shortest(&mut self, parts: &[&Part], limit: u64) -> Result<Option<u64>> {
+        let side = |cell: u32| match (self.states[cell as usize], self.parts[cell as usize]) {
+            (0, _) => Side::Gone,
+            (_, id) if parts.iter().any(|part| part.id == id) => Side::Inside,
+            _ => Side::Outside,
+        };
+        let cells = parts.iter().flat_map(|part| part.cells.iter().copied());
+        self.diagram.shortest(cells, limit, side)
+    }
+
     /// The shortest path from another part to `part`, if it costs less than `limit`, and its cost.
-    fn nearest_other(&mut self, part: &Part, mut limit: u64) -> Result<Option<(Path, u64)>> {
+    fn nearest_other(&mut self, part: &Part, limit: u64) -> Result<Option<(Path, u64)>> {
+        let Some(cost) = self.shortest(&[part], limit)? else {
+            return Ok(None);
+        };
         self.last_search += 1;
         let search = self.last_search;
-        for &cell in &part.cells {
-            self.reached[cell as usize] = Reached {
-                cost: 0,
+        self.diagram.on_paths(|cell| {
+            let reached = &mut self.reached[cell as usize];
+            let is_new = reached.search != search;
+            *reached = Reached {
+                cost: UNREACHED,
                 from: cell,
                 search,
             };
+            is_new
+        })?;
+        let on_paths = |&cell: &u32| self.reached[cell as usize].search == search;
+        let starts = collect(part.cells.iter().copied().filter(on_paths), SEARCH)?;
+        for &cell in &starts {
+            self.reached[cell as usize].cost = 0;
         }
         self.border.clear();
+        let mut limit = cost + 1;
         let mut found = None;
-        for &cell in &part.cells {
+        for &cell in &starts {
             self.reach_from(cell, 0, part.id, &mut limit, &mut found)?;
         }
         while let Some(Reverse((cost, cell))) = self.border.pop() {
@@ -366,7 +463,7 @@ impl<'a> Exchange<'a> {
         let Some(mut at) = found else {
             return Ok(None);
         };
-        let mut path = vec![at];
+        let mut path = collect([at], TREE)?;
         loop {
             let from = self.reached[at as usize].from;
             if from == at {
@@ -377,8 +474,8 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// Reaches the neighbours of a cell at costs below `limit`. A neighbour in another part is
-    /// `found`, and its cost becomes the limit.
+    /// Reaches the neighbours of a cell that may be on a shortest path, at costs below `limit`. A
+    /// neighbour in another part is `found`, and its cost becomes the limit.
     fn reach_from(
         &mut self,
         cell: u32,
@@ -387,19 +484,12 @@ impl<'a> Exchange<'a> {
         limit: &mut u64,
         found: &mut Option<u32>,
     ) -> Result<()> {
-        let search = self.last_search;
         for (next, weight) in self.grid.neighbours(cell) {
             let through = cost + u64::from(weight);
-            if through.saturating_add(self.to_tree[next as usize]) >= *limit {
-                continue;
-            }
             let reached = &mut self.reached[next as usize];
-            if reached.search != search || through < reached.cost {
-                *reached = Reached {
-                    cost: through,
-                    from: cell,
-                    search,
-                };
+            if through < *limit && reached.search == self.last_search && through < reached.cost {
+                reached.cost = through;
+                reached.from = cell;
                 if self.states[next as usize] != 0 && self.parts[next as usize] != part {
                     *found = Some(next);
                     *limit = through;
@@ -409,62 +499,5 @@ impl<'a> Exchange<'a> {
             }
         }
         Ok(())
-    }
-
-    fn cost(&self, path: &[u32]) -> u64 {
-        let weight = |from: u32, to: u32| {
-            let mut neighbours = self.grid.neighbours(from);
-            let edge = neighbours.find(|&(next, _)| next == to);
-            edge.map_or(0, |(_, weight)| u64::from(weight))
-        };
-        path.windows(2).map(|pair| weight(pair[0], pair[1])).sum()
-    }
-
-    fn set_path(&mut self, path: &[u32]) {
-        for pair in path.windows(2) {
-            self.set(pair[0], pair[1]);
-        }
-    }
-
-    fn clear_path(&mut self, path: &[u32]) {
-        for pair in path.windows(2) {
-            let [there, back] = self.directions(pair[0], pair[1]);
-            self.states[pair[0] as usize] &= !there;
-            self.states[pair[1] as usize] &= !back;
-        }
-    }
-
-    fn set(&mut self, a: u32, b: u32) {
-        let [there, back] = self.directions(a, b);
-        self.states[a as usize] |= there;
-        self.states[b as usize] |= back;
-    }
-
-    fn has(&self, a: u32, b: u32) -> bool {
-        self.states[a as usize] & self.directions(a, b)[0] != 0
-    }
-
-    /// The bits of the edge between two neighbours: in the state of `a`, and in that of `b`.
-    fn directions(&self, a: u32, b: u32) -> [u8; 2] {
-        let axis = match a.abs_diff(b) {
-            1 if self.grid.width() > 1 => 0,
-            step if step == self.grid.width() && self.grid.height() > 1 => 2,
-            _ => 4,
-        };
-        let (forth, back) = (1 << axis, 2 << axis);
-        if a < b { [forth, back] } else { [back, forth] }
-    }
-
-    /// The cells that a cell of the tree has edges to.
-    fn tree_neighbours(&self, cell: u32) -> impl Iterator<Item = u32> + use<> {
-        let width = self.grid.width();
-        let steps = [1, width, width * self.grid.height()];
-        let state = self.states[cell as usize];
-        steps.into_iter().enumerate().flat_map(move |(axis, step)| {
-            let bits = state >> (2 * axis);
-            let forth = (bits & 1 != 0).then(|| cell + step);
-            let back = (bits & 2 != 0).then(|| cell - step);
-            back.into_iter().chain(forth)
-        })
     }
 }

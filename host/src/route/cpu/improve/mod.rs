@@ -3,25 +3,45 @@
 //! The start is the plain tree, or a cheaper one that grows from another pin; and a tree from
 //! shortest paths between neighbouring pins (`voronoi.rs`). Each of the two is improved piece by
 //! piece (`exchange.rs`) as long as that helps. Then they are merged, a tree is taken from their
-//! union, and improved again. The cheapest of the three is the result, or the plain tree itself if
-//! none is cheaper.
+//! union, and improved again. From there, steps lead out of the local optimum and to better ones
+//! (`shake.rs`) until the budget is spent (`budget.rs`). The cheapest of the four is the result, or
+//! the plain tree itself if none is cheaper.
+//!
+//! The tree's regions, kept up to date by `diagram.rs`, tell what moves cost; `paths.rs` has the
+//! tree itself.
 
+mod budget;
+#[cfg(test)]
+mod check;
+mod diagram;
 mod exchange;
+mod paths;
+mod shake;
 mod voronoi;
+
+use std::time::Instant;
+
+use rayon::prelude::*;
 
 use crate::Result;
 use crate::geometry::Cell;
 use crate::memory::{collect, extend, push};
 use crate::progress::Progress;
+use crate::route::Effort;
 use crate::route::cpu::{dijkstra, spanning};
 use crate::route::grid::RoutingGrid;
 use crate::route::net::Net;
 use crate::route::net_by_net::{Joined, PATHS, PINS, PinCells, route_each};
 use crate::route::tree::Route;
+use crate::threads;
+use budget::Budget;
 use exchange::Exchange;
 
 /// An edge as its two cells.
 type Edge = (u32, u32);
+
+/// Name used in out-of-memory errors.
+const TREE: &str = "the cells of a tree";
 
 /// The number of other pins that trees grow from.
 const ROOTS: usize = 4;
@@ -29,11 +49,18 @@ const ROOTS: usize = 4;
 /// Improves `plain`, the plain trees of `nets`. Pins that these do not reach stay unjoined.
 ///
 /// # Cost
-/// 45 bytes per cell of the window; twelve searches over all its cells, and many small ones.
-pub(crate) fn improve(grid: &RoutingGrid, nets: &[Net], plain: Vec<Route>) -> Result<Vec<Route>> {
-    let mut sources = nets.iter().zip(&plain);
+/// 41 bytes per cell of the window (48 while trees grow from four other pins at the same time), and
+/// 48 per edge between regions; ten searches over all its cells, and many small ones.
+pub(crate) fn improve(
+    grid: &RoutingGrid,
+    nets: &[Net],
+    plain: Vec<Route>,
+    effort: Effort,
+) -> Result<Vec<Route>> {
+    let start = Instant::now();
+    let mut sources = nets.iter().zip(&plain).enumerate();
     let improved = route_each(grid, nets, |part, pins| {
-        let Some((net, plain)) = sources.next() else {
+        let Some((done, (net, plain))) = sources.next() else {
             return Ok(Joined::default());
         };
         // There is nothing to improve, or no pin to join.
@@ -56,9 +83,20 @@ pub(crate) fn improve(grid: &RoutingGrid, nets: &[Net], plain: Vec<Route>) -> Re
                 push(&mut reached, collect(cells.iter().copied(), PINS)?, PINS)?;
             }
         }
-        // Without edges between cells of one pin.
+        let deadline = match effort {
+            // Each net has an equal share of the time, and what those before it have left.
+            Effort::Time(time) => {
+                let share = (done as f64 + 1.0) / nets.len() as f64;
+                start.checked_add(time.mul_f64(share))
+            }
+            Effort::Usual | Effort::Steps(_) => None,
+        };
+        let budget = Budget::new(effort, part, pins.len(), deadline);
+        // Without edges between cells of one pin, through which a path may pass: there would be
+        // two ways between these cells.
         let mut start = spanning::joined_over(part, &reached, &edges)?;
-        for rooted in from_other_roots(part, &reached)? {
+        for rooted in from_other_roots(part, &reached, &budget)? {
+            let rooted = spanning::joined_over(part, &reached, &edges_of(&rooted)?)?;
             if rooted.cost() < start.cost() {
                 start = rooted;
             }
@@ -66,14 +104,16 @@ pub(crate) fn improve(grid: &RoutingGrid, nets: &[Net], plain: Vec<Route>) -> Re
         let edges = edges_of(&start)?;
         let between = voronoi::tree(part, &reached)?;
         let mut exchange = Exchange::new(part, &reached)?;
-        let first = exchange.improve(&edges)?;
-        let second = exchange.improve(&between)?;
+        let first = exchange.improve(&edges, &budget)?;
+        let second = exchange.improve(&between, &budget)?;
         let mut both = collect(first.iter().copied(), PATHS)?;
         extend(&mut both, second.iter().copied(), PATHS)?;
         let merged = edges_of(&spanning::joined_over(part, &reached, &both)?)?;
-        let third = exchange.improve(&merged)?;
+        let third = exchange.improve(&merged, &budget)?;
+        exchange.shake(&budget)?;
+        let fourth = exchange.edges()?;
         let mut best: Option<Joined> = None;
-        for edges in [first, second, third] {
+        for edges in [first, second, third, fourth] {
             let tree = spanning::joined_over(part, pins, &edges)?;
             if best.as_ref().is_none_or(|best| tree.cost() < best.cost()) {
                 best = Some(tree);
@@ -93,17 +133,34 @@ pub(crate) fn improve(grid: &RoutingGrid, nets: &[Net], plain: Vec<Route>) -> Re
 }
 
 /// Trees that join the nearest pin first and grow from pins other than the first.
-fn from_other_roots(grid: &RoutingGrid, pins: &[Vec<u32>]) -> Result<Vec<Joined>> {
+fn from_other_roots(grid: &RoutingGrid, pins: &[Vec<u32>], budget: &Budget) -> Result<Vec<Joined>> {
     let roots = ROOTS.min(pins.len().saturating_sub(1));
-    let rooted = (1..=roots).map(|i| {
+    let rooted = |i: usize| {
+        if budget.is_over() {
+            return Ok(None);
+        }
         let mut from_root = PinCells::new();
         for cells in pins {
             push(&mut from_root, collect(cells.iter().copied(), PINS)?, PINS)?;
         }
         from_root.rotate_left(i * pins.len() / (roots + 1));
-        dijkstra::connect(grid, &from_root, &Progress::SILENT)
-    });
-    rooted.collect()
+        dijkstra::connect(grid, &from_root, &Progress::SILENT).map(Some)
+    };
+    let rooted: Vec<Result<Option<Joined>>> =
+        match threads::are_worth_waking(u64::from(grid.cell_count()) * roots as u64) {
+            true => (1..=roots).into_par_iter().map(rooted).collect(),
+            false => (1..=roots).map(rooted).collect(),
+        };
+    rooted.into_iter().filter_map(Result::transpose).collect()
+}
+
+/// One more than the largest weight; 0 if there is no open edge.
+fn heaviest(grid: &RoutingGrid) -> u32 {
+    let weights = [grid.rights(), grid.downs(), grid.vias()];
+    let weights = weights.into_iter().flatten();
+    // A blocked edge becomes 0.
+    let heaviest = weights.map(|&weight| weight.wrapping_add(1)).max();
+    heaviest.unwrap_or(0)
 }
 
 /// The edges of all paths.

@@ -9,9 +9,10 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-use super::{Edge, edges_of};
+use super::{Edge, edges_of, heaviest};
 use crate::Result;
 use crate::memory::{collect, extend, push_to_heap, reserve_in_map};
+use crate::route::cpu::dijkstra::Queue;
 use crate::route::cpu::retrace::UNREACHED;
 use crate::route::cpu::spanning;
 use crate::route::grid::RoutingGrid;
@@ -78,7 +79,7 @@ impl Regions {
             next: by_cell(grid, "the paths to them")?,
         };
         regions.costs.fill(UNREACHED);
-        let mut border = BinaryHeap::new();
+        let mut queue = Queue::new(heaviest(grid));
         for (pin, cells) in (0..).zip(pins) {
             for &cell in cells {
                 // A cell of several pins belongs to the first one: the others reach it for free.
@@ -86,21 +87,43 @@ impl Regions {
                     regions.costs[cell as usize] = 0;
                     regions.pins[cell as usize] = pin;
                     regions.next[cell as usize] = cell;
-                    push_to_heap(&mut border, Reverse((0, cell)), SEARCH)?;
+                    queue.push(0, cell);
                 }
             }
         }
-        while let Some(Reverse((cost, cell))) = border.pop() {
-            if cost > regions.costs[cell as usize] {
-                continue;
+        // In the order of costs and cells: a bucket's cells are put in order when its turn comes.
+        let mut border = BinaryHeap::new();
+        loop {
+            queue.check()?;
+            queue.widen()?;
+            let Some(bucket) = queue.first() else {
+                break;
+            };
+            let cells = queue.take(bucket).unwrap_or_default();
+            for &cell in &cells {
+                push_to_heap(
+                    &mut border,
+                    Reverse((regions.costs[cell as usize], cell)),
+                    SEARCH,
+                )?;
             }
-            for (to, weight) in grid.neighbours(cell) {
-                let through = cost + u64::from(weight);
-                if through < regions.costs[to as usize] {
-                    regions.costs[to as usize] = through;
-                    regions.pins[to as usize] = regions.pins[cell as usize];
-                    regions.next[to as usize] = cell;
-                    push_to_heap(&mut border, Reverse((through, to)), SEARCH)?;
+            queue.give_back(cells)?;
+            while let Some(Reverse((cost, cell))) = border.pop() {
+                if cost > regions.costs[cell as usize] || cost >> queue.shift != bucket as u64 {
+                    continue;
+                }
+                for (to, weight) in grid.neighbours(cell) {
+                    let through = cost + u64::from(weight);
+                    if through < regions.costs[to as usize] {
+                        regions.costs[to as usize] = through;
+                        regions.pins[to as usize] = regions.pins[cell as usize];
+                        regions.next[to as usize] = cell;
+                        if through >> queue.shift == bucket as u64 {
+                            push_to_heap(&mut border, Reverse((through, to)), SEARCH)?;
+                        } else {
+                            queue.push(through, to);
+                        }
+                    }
                 }
             }
         }

@@ -1,0 +1,110 @@
+//! Tests after every change of a tree: it is one, and what is known of the regions around it is what
+//! a search from all its cells finds.
+
+use trazar_test_seeds::Random;
+
+use super::diagram::{Diagram, NONE};
+use super::exchange::Exchange;
+use crate::Engine;
+use crate::route::{BLOCKED, Effort, Net, Pin, RouteOptions, RoutingGrid, TreeKind};
+
+impl Exchange<'_> {
+    pub(super) fn check(&self) {
+        let cells = self.cells().unwrap();
+        let mut fresh = Diagram::new(self.grid).unwrap();
+        fresh.new_piece().unwrap();
+        for &cell in &cells {
+            fresh.set_piece(cell, 0);
+        }
+        fresh.fill().unwrap();
+        for cell in 0..self.grid.cell_count() {
+            assert_eq!(fresh.cost(cell), self.diagram.cost(cell), "cell {cell}");
+            let on_tree = self.states[cell as usize] != 0;
+            assert_eq!(self.diagram.piece(cell) != NONE, on_tree, "cell {cell}");
+            if let Some(base) = self.diagram.base(cell) {
+                assert!(self.states[base as usize] != 0, "cell {cell}");
+            }
+        }
+        self.diagram.check_borders();
+        for &cell in cells.iter().filter(|&&cell| self.is_key(cell)) {
+            for next in self.tree_neighbours(cell) {
+                assert_ne!(self.diagram.piece(next), self.diagram.piece(cell));
+            }
+        }
+        // Edges and groups join the cells without a cycle, so there is one tree.
+        let mut sets: Vec<u32> = (0..self.grid.cell_count()).collect();
+        let find = |sets: &[u32], mut cell: u32| {
+            while sets[cell as usize] != cell {
+                cell = sets[cell as usize];
+            }
+            cell
+        };
+        let mut left = cells.len();
+        let groups = self.groups.iter().filter(|group| !group.is_empty());
+        let joined = groups.flat_map(|group| group[1..].iter().map(|&cell| (group[0], cell)));
+        for (a, b) in joined.chain(self.edges().unwrap()) {
+            let (a, b) = (find(&sets, a), find(&sets, b));
+            assert_ne!(a, b, "a cycle");
+            sets[a as usize] = b;
+            left -= 1;
+        }
+        assert_eq!(left, 1, "parts");
+    }
+}
+
+/// A grid of weights from `least` to `most`, one edge in `gaps` blocked, and a net whose pins have
+/// up to three cells.
+fn draw(
+    random: &mut Random,
+    layers: u32,
+    [least, most]: [u32; 2],
+    gaps: u32,
+) -> (RoutingGrid, Net) {
+    let [width, height] = [0; 2].map(|_| 2 + random.below(18));
+    let mut weight = || match random.below(gaps) {
+        0 => BLOCKED,
+        _ => least + random.below(most - least + 1),
+    };
+    let mut layer = || {
+        let right: Vec<u32> = (0..(width - 1) * height).map(|_| weight()).collect();
+        let down: Vec<u32> = (0..width * (height - 1)).map(|_| weight()).collect();
+        RoutingGrid::from_edges(width, height, &right, &down).unwrap()
+    };
+    let stacked: Vec<RoutingGrid> = (0..layers).map(|_| layer()).collect();
+    let vias: Vec<u32> = (0..width * height * (layers - 1))
+        .map(|_| weight())
+        .collect();
+    let grid = RoutingGrid::stack(&stacked, &vias).unwrap();
+    let pins = (0..2 + random.below(14)).map(|_| {
+        let cells = (0..1 + random.below(3)).map(|_| grid.cell(random.below(grid.cell_count())));
+        Pin::new(cells.collect::<Vec<_>>())
+    });
+    let pins: Vec<Pin> = pins.collect();
+    (grid, Net::new(pins))
+}
+
+/// Every change is checked where it is made.
+#[test]
+fn what_is_known_of_a_tree_stays_true() {
+    let mut random = Random::new(33);
+    for case in 0..240 {
+        let weights = [[1, 255], [1, 3], [0, 2], [1, 1], [0, 0]][case % 5];
+        let (grid, net) = draw(
+            &mut random,
+            1 + case as u32 % 3,
+            weights,
+            [4, 10, 1000][case % 3],
+        );
+        let options = RouteOptions::default().tree(TreeKind::Improved);
+        let cost = |effort| {
+            let route = Engine::cpu().route_net(&grid, &net, &options.effort(effort));
+            let route = route.unwrap();
+            route.verify(&grid, &net).unwrap();
+            route.cost()
+        };
+        assert!(
+            cost(Effort::Steps(40)) <= cost(Effort::Steps(0)),
+            "case {case}"
+        );
+    }
+}
