@@ -1,6 +1,7 @@
 //! Routes on grids.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use numpy::ndarray::IxDyn;
 use numpy::{
@@ -8,7 +9,9 @@ use numpy::{
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use trazar::route::{DistanceAlgorithm, DistanceOptions, EdgeCounts, NegotiationOptions, Route};
+use trazar::route::{
+    DistanceAlgorithm, DistanceOptions, EdgeCounts, Effort, NegotiationOptions, Route,
+};
 use trazar::{Cell, Engine, Job, Net, Pin, RouteAlgorithm, RouteOptions, RoutingGrid, TreeKind};
 
 use crate::arguments::{Integer, Name, named, named_by};
@@ -126,8 +129,8 @@ const OVERFULL: &str = "the use of edges";
 const FEWEST_EDGES: &str = "fewest-edges";
 
 /// Joins the pins of nets: net `i` has the pins from `nets[i]` to before `nets[i + 1]`, and pin `j`
-/// the cells from `pins[j]` to before `pins[j + 1]`. Returns the parts of a `trazar.Route` for each
-/// net.
+/// the cells from `pins[j]` to before `pins[j + 1]`. An effort is a number of steps, or seconds.
+/// Returns the parts of a `trazar.Route` for each net.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the Python function has them")]
 pub(crate) fn route<'py>(
@@ -136,6 +139,7 @@ pub(crate) fn route<'py>(
     pins: PyReadonlyArray1<'py, i64>,
     nets: PyReadonlyArray1<'py, i64>,
     tree: Name,
+    effort: (Option<Integer>, Option<f64>),
     turn_cost: Integer,
     algorithm: Option<Name>,
     device: Device,
@@ -152,9 +156,28 @@ pub(crate) fn route<'py>(
         named_by("algorithm", &name, all, RouteAlgorithm::name)
     });
     let algorithm = algorithm.transpose()?;
-    let options = named("tree", &tree, &trees)?.map(|tree| {
+    let tree = named("tree", &tree, &trees)?;
+    let effort = match effort {
+        (None, None) => None,
+        _ if tree != Some(TreeKind::Improved) => {
+            return Err(errors::input(
+                "effort= is how long to look for an improved tree: give tree=\"improved\", too",
+            ));
+        }
+        (Some(steps), _) => Some(Effort::Steps(whole("effort", &steps, u32::MAX)?)),
+        (None, Some(seconds)) => match Duration::try_from_secs_f64(seconds) {
+            Ok(time) => Some(Effort::Time(time)),
+            Err(_) => {
+                return Err(errors::input(format!(
+                    "effort={seconds} s: it is a number of steps, or a time from 0 on"
+                )));
+            }
+        },
+    };
+    let options = tree.map(|tree| {
         RouteOptions::default()
             .tree(tree)
+            .effort(effort.unwrap_or_default())
             .turn_cost(turns)
             .algorithm(algorithm)
     });

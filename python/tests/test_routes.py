@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import pickle
+from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -153,6 +154,22 @@ def test_a_turn_cost_is_a_whole_number(turn_cost):
         trazar.route(grid, [[(0, 0), (2, 2)]], algorithm=7)
 
 
+@pytest.mark.parametrize(
+    ("effort", "tree", "message"),
+    [
+        (-1, "improved", "effort=-1: it is a whole number from 0 to"),
+        (1.5, "improved", "effort=1.5: it is a whole number"),
+        (timedelta(-1), "improved", "effort=-86400 s: it is a number of steps, or a time from 0"),
+        (5, "nearest", 'give tree="improved", too'),
+        (timedelta(1), "fewest-edges", 'give tree="improved", too'),
+    ],
+)
+def test_an_effort_is_steps_or_time(effort, tree, message):
+    grid = trazar.Grid(np.ones((3, 2)), np.ones((2, 3)))
+    with pytest.raises(trazar.InputError, match=message):
+        trazar.route(grid, [[(0, 0), (2, 2)]], tree=tree, effort=effort)
+
+
 def test_options(rng):
     grid = trazar.Grid(np.full((9, 8), 10), np.full((8, 9), 10))
     pins = [(0, 0), (8, 8)]
@@ -163,6 +180,11 @@ def test_options(rng):
     nearest = trazar.route(grid, [many])[0]
     improved = trazar.route(grid, [many], tree="improved")[0]
     assert improved.cost <= nearest.cost
+    # No net, so that this ends.
+    assert not trazar.route(grid, [], tree="improved", effort=timedelta.max)
+    for effort in (0, 200, timedelta(milliseconds=20), timedelta(0)):
+        [tree] = trazar.route(grid, [many], tree="improved", effort=effort)
+        assert tree.cost <= nearest.cost and not len(tree.unreached)
     # One expensive edge, or three of weight 1 around it.
     around = trazar.Grid([[90], [1]], [[1, 1]])
     [fewest] = trazar.route(around, [[(0, 0), (0, 1)]], tree="fewest-edges")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from trazar import _trazar
@@ -188,6 +189,7 @@ def route(
     nets: Sequence[Any],
     *,
     tree: Literal["nearest", "improved", "fewest-edges"] = "nearest",
+    effort: int | timedelta | None = None,
     turn_cost: int = 0,
     algorithm: RouteAlgorithm | None = None,
     device: Device = "auto",
@@ -207,6 +209,10 @@ def route(
         The tree described above; a cheaper one if there is one, which takes several times as long;
         or one of paths with the fewest edges, whatever they cost, found by breadth-first search on
         the processor.
+    effort : int or timedelta, optional
+        How long to look for an improved tree: a number of steps for each net, with the same tree in
+        every run; or a time, which all nets share. By default about as long as two searches of the
+        grid.
     turn_cost : int
         The cost of each cell at which a tree turns or branches, on grids of one layer; in the unit
         of the weights.
@@ -248,6 +254,7 @@ def route(
         grid._raw,
         *_nets(nets, grid.shape[0] > 1),
         tree,
+        (None, effort.total_seconds()) if isinstance(effort, timedelta) else (effort, None),
         turn_cost,
         algorithm,
         device,

@@ -243,6 +243,7 @@ def route(
     pins: NDArray[np.int64],
     nets: NDArray[np.int64],
     tree: str,
+    effort: tuple[int | None, float | None],
     turn_cost: int,
     algorithm: str | None,
     device: str,

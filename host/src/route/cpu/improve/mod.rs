@@ -19,7 +19,7 @@ mod paths;
 mod shake;
 mod voronoi;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
@@ -87,7 +87,10 @@ pub(crate) fn improve(
             // Each net has an equal share of the time, and what those before it have left.
             Effort::Time(time) => {
                 let share = (done as f64 + 1.0) / nets.len() as f64;
-                start.checked_add(time.mul_f64(share))
+                let seconds = time.as_secs_f64() * share;
+                let share = Duration::try_from_secs_f64(seconds).ok();
+                // A time that ends beyond what a clock tells has no end.
+                share.and_then(|share| start.checked_add(share))
             }
             Effort::Usual | Effort::Steps(_) => None,
         };
