@@ -1,5 +1,7 @@
 //! From a node of a border to the next one and to the one before.
 
+use trazar_kernels::trace::node_bits::BesideBits;
+
 use super::chains::{Direction, opposite};
 use super::neighbours::{
     NEXT, NEXT_AROUND, PREVIOUS, Turn, first_clockwise, is_foreground, side_in, turn_direction,
@@ -91,10 +93,10 @@ pub(in crate::trace) trait Walk: Sync {
 
     fn step(&self, node: Node) -> Step;
 
-    /// What the steps of the nodes of 64 pixels depend on, the pixels of the plane's word `at`: one
-    /// byte per pixel, its **ways**, in eight words with one bit of each. None if no border passes
-    /// the pixels.
-    fn ways(&self, at: usize) -> Option<[u64; 8]>;
+    /// The **ways** of the pixels of the plane's word `at`, of which some have sides: one byte per
+    /// pixel, on which the steps of its nodes depend. Word `i` of the result has bit `i` of each
+    /// byte. `around` is what the plane has for the row above, the row and the row below.
+    fn ways(&self, at: usize, around: [BesideBits; 3]) -> [u64; 8];
 
     /// The step from a node with a code, by the ways of its pixel. All steps are told apart by
     /// numbers below [`TURNS`].
@@ -151,17 +153,11 @@ impl<P: Pixels> Walk for Centers<'_, P> {
 
     /// The window of each pixel, without the pixel.
     #[inline(always)]
-    fn ways(&self, at: usize) -> Option<[u64; 8]> {
-        let row = self.plane.row(at);
-        if row.here == 0 {
-            return None;
-        }
-        let [above, below] = [self.plane.above(at), self.plane.below(at)];
-        // Borders pass pixels with sides.
-        (row.here & !(row.west & row.east & above.here & below.here) != 0).then_some([
+    fn ways(&self, _: usize, [above, row, below]: [BesideBits; 3]) -> [u64; 8] {
+        [
             above.west, above.here, above.east, row.west, row.east, below.west, below.here,
             below.east,
-        ])
+        ]
     }
 
     #[inline(always)]
@@ -336,8 +332,7 @@ impl<'a, P: Pixels> Edges<'a, P> {
     #[inline]
     fn is_open(&self, place: usize, aside: Direction) -> bool {
         let corner = self.corner(place, aside);
-        let word = (corner / WORD_BITS).wrapping_add_signed(self.offset);
-        let open = self.saddles.open::<P>(word, Self::diagonal(aside));
+        let open = self.open(corner / WORD_BITS, Self::diagonal(aside));
         open >> (corner % WORD_BITS) & 1 == 1
     }
 
@@ -351,10 +346,11 @@ impl<'a, P: Pixels> Edges<'a, P> {
     /// The joined saddles at the upper right corners.
     #[inline(always)]
     fn joined_right(&self, at: usize, diagonal: Diagonal) -> u64 {
-        self.joined(at, diagonal) >> 1 | self.joined(at + 1, diagonal) << 63
+        right_of(self.joined(at, diagonal), self.joined(at + 1, diagonal))
     }
 
     /// As [`joined`](Self::joined), those that are open.
+    #[inline]
     fn open(&self, at: usize, diagonal: Diagonal) -> u64 {
         let word = at.wrapping_add_signed(self.offset);
         self.saddles.open::<P>(word, diagonal)
@@ -362,8 +358,14 @@ impl<'a, P: Pixels> Edges<'a, P> {
 
     /// As [`joined_right`](Self::joined_right), those that are open.
     fn open_right(&self, at: usize, diagonal: Diagonal) -> u64 {
-        self.open(at, diagonal) >> 1 | self.open(at + 1, diagonal) << 63
+        right_of(self.open(at, diagonal), self.open(at + 1, diagonal))
     }
+}
+
+/// By pixel: the bit of the pixel to its right, from the word `here` and the one after it.
+#[inline(always)]
+const fn right_of(here: u64, next: u64) -> u64 {
+    here >> 1 | next << (WORD_BITS - 1)
 }
 
 impl<P: Pixels> Walk for Edges<'_, P> {
@@ -389,15 +391,7 @@ impl<P: Pixels> Walk for Edges<'_, P> {
 
     /// Two bits for the way from each of a pixel's sides.
     #[inline(always)]
-    fn ways(&self, at: usize) -> Option<[u64; 8]> {
-        let row = self.plane.row(at);
-        if row.here == 0 {
-            return None;
-        }
-        let [above, below] = [self.plane.above(at), self.plane.below(at)];
-        if row.here & !(row.west & row.east & above.here & below.here) == 0 {
-            return None;
-        }
+    fn ways(&self, at: usize, [above, row, below]: [BesideBits; 3]) -> [u64; 8] {
         let under = at + self.plane.row_words();
         let corners = [
             (
@@ -433,7 +427,7 @@ impl<P: Pixels> Walk for Edges<'_, P> {
                 ways[2 * code + 1] |= into_open;
             }
         }
-        Some(ways)
+        ways
     }
 
     #[inline(always)]

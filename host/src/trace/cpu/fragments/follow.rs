@@ -317,7 +317,6 @@ impl<P: Pixels> Ground<'_, P> {
             next,
             plane,
             marks,
-            offsets: plane.neighbour_offsets(),
             first_row: rows.start,
             places: first * stride..(last + 1) * stride,
             kept,

@@ -20,8 +20,6 @@ pub(super) struct StripWalk<'a, P, K, N> {
     pub(super) next: N,
     pub(super) plane: &'a P,
     pub(super) marks: &'a mut Marks,
-    /// Distances to the neighbours' places, by direction.
-    pub(super) offsets: [isize; 8],
     /// The strip's first row in the band.
     pub(super) first_row: u32,
     /// The places of the strip's rows.
@@ -185,6 +183,7 @@ impl<P: Pixels, K: Walk, N: NextNode> StripWalk<'_, P, K, N> {
                 if is_marked {
                     self.marks.pass(at.place, step.passed, id);
                 }
+                latest[count] = step.direction;
                 if FRAGMENT {
                     let east = step.passed & WEST == 0;
                     let key = match step.passed & (WEST | EAST) {
@@ -193,7 +192,6 @@ impl<P: Pixels, K: Walk, N: NextNode> StripWalk<'_, P, K, N> {
                     };
                     if key < first_side.key {
                         let (_, delay) = K::start(kind(key), 0, 0);
-                        latest[count] = step.direction;
                         *first_side = FirstSide {
                             key,
                             steps: self.steps.len() + count - begin + delay,
@@ -201,7 +199,6 @@ impl<P: Pixels, K: Walk, N: NextNode> StripWalk<'_, P, K, N> {
                         };
                     }
                 }
-                latest[count] = step.direction;
                 count += 1;
                 straight =
                     node.code == at.code && step.to == step.direction && step.direction & 3 == 0;
@@ -216,8 +213,10 @@ impl<P: Pixels, K: Walk, N: NextNode> StripWalk<'_, P, K, N> {
                 // through it: a border starts where it has background to its W (outer) or E (hole).
                 let straight = self.plane.straight(node.place, before);
                 self.steps.resize(self.steps.len() + straight, before);
-                let skipped = straight as isize * self.offsets[usize::from(before)];
-                node.place = node.place.wrapping_add_signed(skipped);
+                match before {
+                    0 => node.place += straight,
+                    _ => node.place -= straight,
+                }
                 ends = self.ends::<FRAGMENT>(node, start);
             }
             if ends {

@@ -88,7 +88,7 @@ impl<K: Walk> NextNode for FromWays<'_, K> {
 #[derive(Default)]
 pub(super) struct Ways(Vec<u16>);
 
-/// Every so many rows are looked at to tell whether the ways are worth finding.
+/// One row in this many is sampled to decide whether finding the ways pays.
 const SAMPLED_ROWS: usize = 16;
 
 impl Ways {
@@ -124,10 +124,17 @@ impl Ways {
         let words = rows.start * plane.row_words()..rows.end * plane.row_words();
         let ways = &mut self.0[words.start * WORD_BITS..words.end * WORD_BITS];
         for (at, ways) in words.zip(ways.chunks_exact_mut(WORD_BITS)) {
-            let Some(bits) = walk.ways(at) else {
+            let row = plane.row(at);
+            if row.here == 0 {
                 continue;
-            };
-            let bytes = bytes_of(bits);
+            }
+            let [above, below] = [plane.above(at), plane.below(at)];
+            let inside = row.west & row.east & above.here & below.here;
+            if row.here & !inside == 0 {
+                // Borders pass pixels with sides only.
+                continue;
+            }
+            let bytes = bytes_of(walk.ways(at, [above, row, below]));
             for (to, &byte) in ways.iter_mut().zip(bytemuck::bytes_of(&bytes)) {
                 *to = u16::from(byte);
             }
@@ -161,7 +168,7 @@ fn is_dense<P: Pixels, K: Walk>(plane: &P, rows: Range<usize>) -> bool {
     sides >= K::DENSE * words.max(1)
 }
 
-/// From eight words to 64 bytes, of which the one at `i` has bit `i` of each word.
+/// Transposes eight words into 64 bytes: byte `i` consists of bit `i` of each word.
 #[inline(always)]
 fn bytes_of(words: [u64; 8]) -> [u64; 8] {
     #[cfg(target_arch = "x86_64")]
@@ -197,7 +204,7 @@ mod sse2 {
                 _mm_unpackhi_epi8(b, d),
             ];
         }
-        // Then eight by eight bits are transposed, two times eight at a time.
+        // Then each eight bytes, as a matrix of bits, are transposed, two matrices at a time.
         for bits in &mut rows {
             *bits = exchange::<7>(*bits, 0x00aa_00aa_00aa_00aa);
             *bits = exchange::<14>(*bits, 0x0000_cccc_0000_cccc);
