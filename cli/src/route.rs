@@ -31,7 +31,7 @@ impl<'a> RouteNets<'a> {
         let format = output::format(args.output.as_deref(), args.format)?;
         check(args)?;
         let algorithm: Option<trazar::RouteAlgorithm> = args.algorithm.into();
-        let tree: Option<trazar::TreeKind> = args.tree().into();
+        let tree: Option<trazar::TreeKind> = args.tree_kind().into();
         let options = tree.map(|tree| {
             RouteOptions::default()
                 .tree(tree)
@@ -180,7 +180,7 @@ impl Steps for RouteNets<'_> {
 fn check(args: &RouteArgs) -> Result<(), Failure> {
     args.run.check()?;
     args.run.check_one_gpu("route")?;
-    if args.tree() == args::TreeKind::FewestEdges {
+    if args.tree_kind() == args::TreeKind::FewestEdges {
         if args.algorithm != args::RouteAlgorithm::Auto {
             return Err(Failure::usage(
                 "--tree fewest-edges is found by breadth-first search: leave --algorithm out",
@@ -357,7 +357,7 @@ fn found_facts(args: &RouteArgs, routes: &[Route]) -> Facts {
             "cost": u64::try_from(cost).map_or_else(|_| json!(cost as f64), Value::from),
             "cells": cells,
             "unreached": unreached,
-            "tree": args::name(&args.tree()),
+            "tree": args::name(&args.tree_kind()),
             "turn_cost": args.turn_cost,
         }),
     }

@@ -25,6 +25,22 @@ fn improved_by(effort: Effort, grid: &RoutingGrid, net: &Net) -> Route {
     improved
 }
 
+/// What most recipes here have in common: one net on one layer.
+const USUAL: Recipe = Recipe {
+    width: 12,
+    height: 12,
+    layers: 1,
+    least: 1,
+    most: 9,
+    blocked: 0,
+    preferred: false,
+    nets: 1,
+    pins: 2,
+    pin_cells: 1,
+    windows: false,
+    seed: 0,
+};
+
 proptest! {
     #![proptest_config(cases(1500))]
 
@@ -69,7 +85,6 @@ fn improved_trees_of_many_pins_hold() {
             height: 110,
             layers,
             least: 0,
-            most: 9,
             blocked,
             preferred: layers > 1,
             nets: 3,
@@ -77,6 +92,7 @@ fn improved_trees_of_many_pins_hold() {
             pin_cells: 3,
             windows: true,
             seed,
+            ..USUAL
         };
         let Case { grid, nets, .. } = recipe.draw();
         let options = RouteOptions::default().tree(TreeKind::Improved);
@@ -107,12 +123,10 @@ fn paths_through_several_cells_of_a_pin() {
             least: 0,
             most: 2,
             blocked: 25,
-            preferred: false,
-            nets: 1,
             pins: 70,
             pin_cells: 3,
-            windows: false,
             seed,
+            ..USUAL
         };
         let Case { grid, nets, .. } = recipe.draw();
         let better = improved(&grid, &nets[0]);
@@ -130,15 +144,13 @@ fn more_effort_never_costs_more() {
             width: 50,
             height: 40,
             layers: 1 + seed as u32 % 2,
-            least: 1,
             most: [3, 90][seed as usize % 2],
             blocked: 10,
-            preferred: false,
             nets: 2,
             pins: 40,
             pin_cells: 2,
-            windows: false,
             seed,
+            ..USUAL
         };
         let Case { grid, nets, .. } = recipe.draw();
         for net in &nets {
@@ -168,16 +180,10 @@ fn trees_are_the_same_on_any_number_of_threads() {
     let recipe = Recipe {
         width: 300,
         height: 240,
-        layers: 1,
-        least: 1,
         most: 90,
-        blocked: 0,
-        preferred: false,
-        nets: 1,
         pins: 60,
-        pin_cells: 1,
-        windows: false,
         seed: 5,
+        ..USUAL
     };
     let Case { grid, nets, .. } = recipe.draw();
     let expected = improved(&grid, &nets[0]);
@@ -210,12 +216,9 @@ fn improved_trees_are_near_the_optimum() {
                 least,
                 most,
                 blocked,
-                preferred: false,
-                nets: 1,
                 pins,
-                pin_cells: 1,
-                windows: false,
                 seed,
+                ..USUAL
             };
             let Case { grid, nets, .. } = recipe.draw();
             let plain = route(&grid, &nets[0]);
@@ -238,9 +241,9 @@ fn improved_trees_are_near_the_optimum() {
         }
         let [better, plain] = sums.map(|sum| sum / f64::from(count));
         say(&format!(
-            "weights {least} to {most}, {layers} layers, {pins} pins: {optimal} of {count} optimal, \
-             {better:.3} % above the optimum on average and {:.2} % at worst; plain trees {plain:.3} \
-             and {:.2} %",
+            "weights {least} to {most}, {layers} layers, {pins} pins: {optimal} of {count} \
+             optimal, {better:.3} % above the optimum on average and {:.2} % at worst; plain \
+             trees {plain:.3} and {:.2} %",
             worst[0], worst[1]
         ));
         assert!(better < 0.4 && better * 4.0 < plain && count > 50);
@@ -254,16 +257,9 @@ fn most_improved_trees_are_optimal() {
         let recipe = Recipe {
             width: 12,
             height: 12,
-            layers: 1,
-            least: 1,
-            most: 9,
-            blocked: 0,
-            preferred: false,
-            nets: 1,
             pins: 7,
-            pin_cells: 1,
-            windows: false,
             seed,
+            ..USUAL
         };
         let Case { grid, nets, .. } = recipe.draw();
         let optimum = route_oracle::steiner_cost(&grid, &nets[0]).unwrap();

@@ -76,8 +76,8 @@ pub(crate) struct RouteArgs {
     #[arg(long, value_name = "T", default_value = "nearest")]
     pub(crate) tree: TreeKind,
 
-    /// Look for improved trees, as --tree improved, in so many steps per net (200) or so much time
-    /// for all nets (5s, 2min)
+    /// Look for improved trees, as --tree improved does, for a number of steps per net (200), or
+    /// for a time that all nets share (5s, 2min)
     #[arg(long, value_name = "BUDGET", value_parser = effort, conflicts_with = "tree")]
     pub(crate) improve: Option<Effort>,
 
@@ -103,7 +103,7 @@ pub(crate) struct RouteArgs {
 
 impl RouteArgs {
     /// Which tree the options ask for.
-    pub(crate) fn tree(&self) -> TreeKind {
+    pub(crate) fn tree_kind(&self) -> TreeKind {
         match self.improve {
             Some(_) => TreeKind::Improved,
             None => self.tree,
@@ -118,7 +118,9 @@ fn effort(text: &str) -> Result<Effort, String> {
     }
     humantime::parse_duration(text)
         .map(Effort::Time)
-        .map_err(|_| "expected a number of steps, as 200, or a time with its unit, as 5s".into())
+        .map_err(|_| {
+            "expected a number of steps, such as 200, or a time with its unit, such as 5s".into()
+        })
 }
 
 /// The grid and nets to read.

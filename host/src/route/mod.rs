@@ -275,10 +275,10 @@ pub enum Effort {
     /// that is more; 48 steps and 4 per pin at most. The tree is the same in every run.
     #[default]
     Usual,
-    /// So many steps for each net. The tree is the same in every run.
+    /// This many steps for each net. The tree is the same in every run.
     Steps(u32),
-    /// As long as there is time left, which nets share equally. Moves end with the time, too: then
-    /// the tree is the best so far, the nearest one at worst. How good it is depends on the
+    /// As many steps as this time permits; nets share it equally. When it is over, moves end, too,
+    /// and the tree is the best one so far, at worst the nearest one. How good it is depends on the
     /// machine.
     Time(Duration),
 }

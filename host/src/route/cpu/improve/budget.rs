@@ -5,11 +5,11 @@ use std::time::Instant;
 use crate::route::Effort;
 use crate::route::grid::RoutingGrid;
 
-/// The usual effort ends when steps have set this many labels, and so many more per cell: each is
-/// about as much work as in a search of the whole grid.
+/// The usual effort ends when steps have set this many labels, plus the second number per cell of
+/// the grid. A label takes about as much work as one of a search of the whole grid does.
 const USUAL_LABELS: [u64; 2] = [5_000, 2];
 
-/// The usual effort is this many steps at most, and so many more per pin.
+/// The usual effort takes at most this many steps, plus the second number per pin.
 const USUAL_STEPS: [u64; 2] = [48, 4];
 
 /// What one net may take.

@@ -1,5 +1,5 @@
-//! Tests after every change of a tree: it is one, and what is known of the regions around it is what
-//! a search from all its cells finds.
+//! Tests after every change of a tree: it is still a tree, and what is known of the regions around
+//! it is what a search from all its cells finds.
 
 use trazar_test_seeds::Random;
 

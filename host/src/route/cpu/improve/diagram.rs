@@ -2,9 +2,9 @@
 //!
 //! The tree is divided into pieces: each key cell is one, and so are stretches of key paths between
 //! them. Where cells next to each other are nearest to different pieces, a path between the two
-//! pieces leads over the edge between the cells. These edges are kept by piece. So the shortest path
-//! between two parts of the tree is found by a look at the edges around the smaller part, without a
-//! search. (E. Uchoa and R. F. Werneck, Fast local search for the Steiner problem in graphs, 2012,
+//! pieces leads over the edge between the cells. These edges are kept by piece. So a look at the
+//! edges around the smaller of two parts of the tree tells the shortest path between them, without
+//! a search. (E. Uchoa and R. F. Werneck, Fast local search for the Steiner problem in graphs, 2012,
 //! section 3, evaluate moves by a Voronoi diagram as well.)
 
 use super::{TREE, heaviest};
@@ -52,6 +52,15 @@ struct Crossing {
     /// The sum of both ends' costs when the edge was listed; if it is another one now, the edge has
     /// been listed again.
     costs: u64,
+}
+
+impl Crossing {
+    /// The cells of the tree that the ends are nearest to; `None` if the edge has been listed again.
+    #[inline(always)]
+    fn bases(&self, labels: &[Label]) -> Option<[u32; 2]> {
+        let [a, b] = self.ends.map(|cell| labels[cell as usize]);
+        (a.cost.wrapping_add(b.cost) == self.costs).then_some([a.base, b.base])
+    }
 }
 
 /// Where a cell of the tree is, seen from one of the tree's parts.
@@ -415,18 +424,18 @@ impl<'a> Diagram<'a> {
                     if cost > least {
                         continue;
                     }
-                    let labels = crossing.ends.map(|cell| self.labels[cell as usize]);
-                    if labels.iter().any(|label| label.change == self.change) {
+                    let has_changed =
+                        |&cell: &u32| self.labels[cell as usize].change == self.change;
+                    if crossing.ends.iter().any(has_changed) {
                         continue;
                     }
-                    let [a, b] = labels.map(|label| label.base);
-                    let pieces = [a, b].map(|base| self.pieces[base as usize]);
-                    let [a_cost, b_cost] = labels.map(|label| label.cost);
-                    if a_cost.wrapping_add(b_cost) != crossing.costs || !pieces.contains(&piece) {
+                    let bases = crossing.bases(&self.labels);
+                    let of_piece = |&base: &u32| self.pieces[base as usize] == piece;
+                    let Some([a, b]) = bases.filter(|bases| bases.iter().any(of_piece)) else {
                         i -= 1;
                         edges.swap_remove(i);
                         continue;
-                    }
+                    };
                     if crosses(a, b) {
                         take(&mut self.found, &mut least, cost, crossing.ends)?;
                     }
@@ -518,11 +527,9 @@ impl<'a> Diagram<'a> {
             push(&mut border.edges, crossing, BORDERS)?;
             if border.edges.len() > border.most {
                 border.edges.retain(|edge| {
-                    let labels = edge.ends.map(|cell| self.labels[cell as usize]);
-                    let [a, b] = labels.map(|label| self.pieces[label.base as usize]);
-                    let [a_cost, b_cost] = labels.map(|label| label.cost);
-                    a_cost.wrapping_add(b_cost) == edge.costs
-                        && ((a, b) == (piece, other) || (b, a) == (piece, other))
+                    let bases = edge.bases(&self.labels);
+                    let pieces = bases.map(|bases| bases.map(|base| self.pieces[base as usize]));
+                    pieces == Some([piece, other]) || pieces == Some([other, piece])
                 });
                 border.edges.sort_unstable_by_key(|edge| edge.ends);
                 border.edges.dedup_by_key(|edge| edge.ends);

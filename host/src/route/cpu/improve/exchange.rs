@@ -151,7 +151,7 @@ impl<'a> Exchange<'a> {
     /// Removes key paths and joins the remaining parts, if that is cheaper. `also` are cells of
     /// parts at which all paths begin and none ends.
     pub(super) fn exchange(&mut self, paths: &[Path], also: &[u32]) -> Result<bool> {
-        let removed: u64 = paths.iter().map(|path| self.cost(path)).sum();
+        let removed = self.cost_of_all(paths);
         let [first, .., last] = paths[0][..] else {
             return Ok(false);
         };
@@ -186,9 +186,9 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// Paths that join the parts of the tree without `paths`, and the cell `fork` if there is one, if
-    /// they cost less than `limit`. Each part has one of the cells `seeds`; `choose` says which part
-    /// is joined next.
+    /// Paths that join the parts which the tree has without `paths`, and the cell `fork` if there
+    /// is one, provided that they cost less than `limit`. Each part has one of the cells `seeds`.
+    /// `choose` says which part is joined next.
     pub(super) fn rejoined(
         &mut self,
         paths: &[Path],
@@ -197,11 +197,7 @@ impl<'a> Exchange<'a> {
         limit: u64,
         choose: impl FnMut(&[Part]) -> usize,
     ) -> Result<Option<Vec<Path>>> {
-        for path in paths {
-            self.clear_path(path);
-        }
-        let gone = self.off_tree(paths)?;
-        self.diagram.remove(&gone)?;
+        self.take_off(paths)?;
         // As long as parts are joined, the fork is a pin.
         let fork = fork.filter(|&cell| self.states[cell as usize] == 0);
         let fork = fork.as_slice();
@@ -228,7 +224,8 @@ impl<'a> Exchange<'a> {
         Ok(joins.then_some(added))
     }
 
-    /// Joins `parts` and the rest of the tree by the paths `added`, if these cost less than `limit`.
+    /// Joins `parts` and the rest of the tree by the paths `added`, provided that these cost less
+    /// than `limit`.
     fn join(
         &mut self,
         parts: &mut Vec<Part>,
@@ -271,13 +268,18 @@ impl<'a> Exchange<'a> {
         Ok(true)
     }
 
-    /// Puts paths in the place of others.
-    pub(super) fn replace(&mut self, old: &[Path], new: &[Path]) -> Result<()> {
-        for path in old {
+    /// Takes paths off the tree: the beginning of a change of the diagram.
+    fn take_off(&mut self, paths: &[Path]) -> Result<()> {
+        for path in paths {
             self.clear_path(path);
         }
-        let gone = self.off_tree(old)?;
-        self.diagram.remove(&gone)?;
+        let gone = self.off_tree(paths)?;
+        self.diagram.remove(&gone)
+    }
+
+    /// Replaces the paths `old` of the tree by `new`.
+    pub(super) fn replace(&mut self, old: &[Path], new: &[Path]) -> Result<()> {
+        self.take_off(old)?;
         self.diagram.relabel(UNREACHED)?;
         for path in new {
             self.set_path(path);

@@ -87,10 +87,9 @@ pub(crate) fn improve(
             // Each net has an equal share of the time, and what those before it have left.
             Effort::Time(time) => {
                 let share = (done as f64 + 1.0) / nets.len() as f64;
-                let seconds = time.as_secs_f64() * share;
-                let share = Duration::try_from_secs_f64(seconds).ok();
+                let until = Duration::try_from_secs_f64(time.as_secs_f64() * share).ok();
                 // A time that ends beyond what a clock tells has no end.
-                share.and_then(|share| start.checked_add(share))
+                until.and_then(|until| start.checked_add(until))
             }
             Effort::Usual | Effort::Steps(_) => None,
         };

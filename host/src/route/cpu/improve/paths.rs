@@ -65,8 +65,7 @@ impl Exchange<'_> {
     /// The key paths at a key cell, or at all cells of its group; and one cell of that group, if
     /// any.
     pub(super) fn around(&self, cell: u32) -> Result<(Vec<Path>, Option<u32>)> {
-        let own = self.group_of.get(&cell).map(|&group| &self.groups[group]);
-        let here = own.map_or(std::slice::from_ref(&cell), Vec::as_slice);
+        let here = self.group(&cell);
         // Once per group.
         if here[0] != cell {
             return Ok((Vec::new(), None));
@@ -77,7 +76,15 @@ impl Exchange<'_> {
                 push(&mut paths, self.key_path(cell, next)?, TREE)?;
             }
         }
-        Ok((paths, own.map(|_| cell)))
+        Ok((paths, self.group_of.contains_key(&cell).then_some(cell)))
+    }
+
+    /// The cells that are joined with a cell of the tree by a pin, or this cell alone.
+    pub(super) fn group<'b>(&'b self, cell: &'b u32) -> &'b [u32] {
+        match self.group_of.get(cell) {
+            Some(&group) => &self.groups[group],
+            None => std::slice::from_ref(cell),
+        }
     }
 
     /// The cells of paths that are not on the tree.
@@ -89,7 +96,11 @@ impl Exchange<'_> {
         Ok(gone)
     }
 
-    pub(super) fn cost(&self, path: &[u32]) -> u64 {
+    pub(super) fn cost_of_all(&self, paths: &[Path]) -> u64 {
+        paths.iter().map(|path| self.cost(path)).sum()
+    }
+
+    fn cost(&self, path: &[u32]) -> u64 {
         let weight = |from: u32, to: u32| {
             let mut neighbours = self.grid.neighbours(from);
             let edge = neighbours.find(|&(next, _)| next == to);

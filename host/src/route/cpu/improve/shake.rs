@@ -1,9 +1,9 @@
 //! Ways out of a tree that no move improves.
 //!
 //! A step removes a few key cells near each other with all their key paths, joins the parts in
-//! another order than usual, and improves the tree around them. Every other step has the parts joined
-//! with a cell between them, at random: the best fork may be on no shortest path between two parts,
-//! and then no move finds it. A step that makes the tree cost more is taken back.
+//! another order than usual, and improves the tree around them. Every other step also joins a random
+//! cell between the parts: the best fork may be on no shortest path between two parts, and then no
+//! move finds it. A step that makes the tree cost more is taken back.
 
 use super::TREE;
 use super::budget::Budget;
@@ -82,7 +82,7 @@ impl Exchange<'_> {
     }
 
     fn step(&mut self, paths: &[Path], seeds: &[u32], random: &mut Random) -> Result<()> {
-        let removed: u64 = paths.iter().map(|path| self.cost(path)).sum();
+        let removed = self.cost_of_all(paths);
         if removed == 0 {
             return Ok(());
         }
@@ -106,10 +106,12 @@ impl Exchange<'_> {
             self.improve_at(cell)?;
         }
         self.changes.is_kept = false;
-        let cost = |paths: &[Path]| -> u64 { paths.iter().map(|path| self.cost(path)).sum() };
         let done = self.changes.done.iter();
         let [old, new] = done.fold([0, 0], |[old, new], (removed, added)| {
-            [old + cost(removed), new + cost(added)]
+            [
+                old + self.cost_of_all(removed),
+                new + self.cost_of_all(added),
+            ]
         });
         if new > old {
             while let Some((removed, added)) = self.changes.done.pop() {
@@ -163,14 +165,6 @@ impl Exchange<'_> {
             }
         }
         Ok(())
-    }
-
-    /// The cells that are joined with a cell of the tree by a pin, or this cell alone.
-    fn group<'b>(&'b self, cell: &'b u32) -> &'b [u32] {
-        match self.group_of.get(cell) {
-            Some(&group) => &self.groups[group],
-            None => std::slice::from_ref(cell),
-        }
     }
 
     /// The key paths at `count` key cells, the nearest ones on the tree to `start`, and a cell of
