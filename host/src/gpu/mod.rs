@@ -192,8 +192,8 @@ pub trait GpuBuffer<T: Pod>: sealed::Sealed + fmt::Debug {
         (self.len() as u64).saturating_mul(size_of::<T>() as u64)
     }
 
-    /// Forgets the elements from `len` on, if there are more. Their memory is freed with that of the
-    /// others.
+    /// Forgets the elements from `len` on, if there are more. Their memory is freed with that of
+    /// the others.
     fn truncate(&mut self, len: usize);
 
     /// The elements, for a kernel to read.

@@ -1,8 +1,8 @@
 //! What random tests draw from, how a run is repeated, and how a test says that it is skipped.
 //!
 //! Each test has a seed of its own, the same in every run. `TRAZAR_SEED=N` replaces the seeds of
-//! all tests, and `TRAZAR_CASES=N` multiplies the numbers of cases that are drawn. A test that fails
-//! prints the command that runs it again with the same seed.
+//! all tests, and `TRAZAR_CASES=N` multiplies the numbers of cases that are drawn. A test that
+//! fails prints the command that runs it again with the same seed.
 
 use std::cell::Cell;
 use std::io::Write;

@@ -205,8 +205,8 @@ impl<T: Pod> DeviceBuffer<T> {
         self.len == 0
     }
 
-    /// Forgets the elements from `len` on, if there are more. Their memory is freed with that of the
-    /// others, or at once if no element is left.
+    /// Forgets the elements from `len` on, if there are more. Their memory is freed with that of
+    /// the others, or at once if no element is left.
     pub fn truncate(&mut self, len: usize) {
         if len == 0 && self.len > 0 {
             let empty = Self {

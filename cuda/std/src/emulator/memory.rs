@@ -289,8 +289,8 @@ impl<T: Pod> Buffer<T> {
         unsafe { ViewMut::from_raw_parts(self.start, self.len) }
     }
 
-    /// Forgets the elements from `len` on, if there are more. Their memory is freed with that of the
-    /// others.
+    /// Forgets the elements from `len` on, if there are more. Their memory is freed with that of
+    /// the others.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
     }
