@@ -2,6 +2,7 @@
 
 use std::collections::{BinaryHeap, HashMap, HashSet, LinkedList};
 use std::hash::Hash;
+use std::mem::MaybeUninit;
 
 use rayon::prelude::*;
 
@@ -215,6 +216,29 @@ pub(crate) fn par_filled_vec<T: Copy + Send + Sync>(
     par_rows(ROW, len, what, |_| std::iter::repeat(value))
 }
 
+/// A `Vec` of `len` zeros, for a job that writes to most of it.
+///
+/// Memory that the allocator gives again has to be cleared, which all threads do. A large array is
+/// new memory from the system, where each page is zero until it is first written: it is not
+/// touched here.
+///
+/// # Errors
+/// [`Error::OutOfMemory`], instead of an abort.
+pub(crate) fn par_zeroed_vec<T: bytemuck::Zeroable + Copy + Send + Sync>(
+    len: usize,
+    what: &'static str,
+) -> Result<Vec<T>> {
+    /// The largest array that glibc's allocator may keep for another one.
+    const KEPT_BYTES: usize = 32 << 20;
+
+    if len.saturating_mul(size_of::<T>()) <= KEPT_BYTES {
+        return par_filled_vec(T::zeroed(), len, what);
+    }
+    let mut vec = zeroed_vec(len, what)?;
+    advise_large_pages(&mut vec);
+    Ok(vec)
+}
+
 /// An array of `len` values in rows of `width` values; the last row may be shorter. `row` gives the
 /// values of a row, or more than it has room for. It is called on all threads.
 ///
@@ -229,13 +253,18 @@ pub(crate) fn par_rows<T: Send, I: Iterator<Item = T>>(
     let mut all = with_room(len, what)?;
     let room = &mut all.spare_capacity_mut()[..len];
     advise_large_pages(room);
-    room.par_chunks_mut(width)
-        .enumerate()
-        .for_each(|(y, places)| {
-            let written = places.iter_mut().zip(row(y));
-            let written = written.map(|(place, value)| place.write(value)).count();
-            assert_eq!(written, places.len(), "the values of row {y}");
-        });
+    let write = |(y, places): (usize, &mut [MaybeUninit<T>])| {
+        let written = places.iter_mut().zip(row(y));
+        let written = written.map(|(place, value)| place.write(value)).count();
+        assert_eq!(written, places.len(), "the values of row {y}");
+    };
+    if len <= width {
+        // No other thread is worth waking.
+        room.chunks_mut(width).enumerate().for_each(write);
+    } else {
+        crate::threads::ensure();
+        room.par_chunks_mut(width).enumerate().for_each(write);
+    }
     // SAFETY: all `len` values have been written.
     unsafe { all.set_len(len) };
     Ok(all)

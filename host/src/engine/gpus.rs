@@ -41,6 +41,14 @@ pub(super) trait DeviceJobs: Send + Sync {
 
     fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels>;
 
+    /// As [`label`](Self::label), with the labels written to `to`.
+    fn label_into(
+        &self,
+        image: &BinaryImage,
+        options: &LabelOptions,
+        to: &mut HostLabels<'_>,
+    ) -> Result<LabelSummary>;
+
     /// Labels images of one size, which is one that a batch may have, each image's labels to its
     /// place.
     fn label_batch(
@@ -178,9 +186,27 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
     }
 
     fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels> {
+        if self.all.len() == 1 {
+            return self.run(|| self.labeler.label_host(image, options));
+        }
+        let mut labels = label::background(image)?;
+        let mut to = HostLabels {
+            labels: &mut labels,
+            is_zero: true,
+        };
+        let found = self.label_into(image, options, &mut to)?;
+        Ok(Labels::of(image, labels, found))
+    }
+
+    fn label_into(
+        &self,
+        image: &BinaryImage,
+        options: &LabelOptions,
+        to: &mut HostLabels<'_>,
+    ) -> Result<LabelSummary> {
         self.run(|| match &self.all[..] {
-            [_] => self.labeler.label_host(image, options),
-            all => label::label_host(all, image, options),
+            [_] => self.labeler.label_host_into(image, options, to),
+            all => label::label_host(all, image, options, to),
         })
     }
 

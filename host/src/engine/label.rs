@@ -88,14 +88,18 @@ impl Engine {
         ) {
             return engine.label_into(image, options, labels);
         }
-        if self.device.is_none() {
-            let algorithm = self.label_algorithm(options);
-            algorithm.check_runs_on(self.backend())?;
+        let algorithm = self.label_algorithm(options);
+        algorithm.check_runs_on(self.backend())?;
+        let Some(device) = &self.device else {
             return label::cpu::label_into(image, options, algorithm, &self.progress(), labels);
-        }
-        let (found, summary) = self.label(image, options)?.into_labels_and_summary();
-        labels.copy_from_slice(&found);
-        Ok(summary)
+        };
+        let mut to = HostLabels {
+            labels,
+            is_zero: false,
+        };
+        let found = device.label_into(image, options, &mut to)?;
+        self.progress().report(1, 1)?;
+        Ok(found)
     }
 
     /// Labels each of many images, as [`label`](Self::label) does. The processor labels several at
@@ -232,14 +236,10 @@ impl Engine {
             let at_once = labelled_at_once(width, height).min(one_size.count());
             let (now, rest) = left.split_at(at_once);
             left = rest;
-            if let ([i], Some(HostLabels { labels, .. })) = (now, places[now[0]].as_mut())
+            if let ([i], Some(to)) = (now, places[now[0]].as_mut())
                 && !label::fits_a_batch(width, height)
             {
-                let (of_image, summary) = device
-                    .label(&images[*i], options)?
-                    .into_labels_and_summary();
-                labels.copy_from_slice(&of_image);
-                found[*i] = Some(summary);
+                found[*i] = Some(device.label_into(&images[*i], options, to)?);
             } else {
                 let of_batch = collect(now.iter().map(|&i| &images[i]), BATCH)?;
                 let mut to = collect(now.iter().filter_map(|&i| places[i].take()), BATCH)?;

@@ -22,7 +22,7 @@ mod strip;
 pub(crate) mod values;
 
 pub(super) use parallel::{Numbered, label_band};
-pub(super) use runs::{Word, count_runs_in, places, touching};
+pub(super) use runs::{Word, places, touching};
 pub(super) use statistics::{Tally, sums_fit_64_bits};
 pub(crate) use strip::background;
 pub(super) use strip::{Meter, Strip};

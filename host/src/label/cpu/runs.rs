@@ -3,8 +3,6 @@
 //! A **run** is a longest stretch of consecutive foreground pixels in a row. A run may span words,
 //! so everything here takes the pixel to the left of a word along with it ([`Word`]).
 
-use std::ops::Range;
-
 use trazar_kernels::primitives::bits::{Stretch, count_through, left_neighbours, starts};
 
 use crate::image::WORD_BITS;
@@ -87,24 +85,6 @@ pub(super) fn stretches(mut bits: u64) -> impl Iterator<Item = (usize, usize)> {
         bits = stretch.rest;
         Some((stretch.start as usize, stretch.end as usize))
     })
-}
-
-/// The number of runs that start in some words of an image, whose rows have `row_words` words.
-pub(in crate::label) fn count_runs_in(
-    image: &[u64],
-    row_words: usize,
-    words: Range<usize>,
-) -> usize {
-    let runs = words.map(|i| {
-        let is_first = i.is_multiple_of(row_words);
-        let carry = if is_first {
-            0
-        } else {
-            image[i - 1] >> (WORD_BITS - 1)
-        };
-        starts(image[i], carry).count_ones() as usize
-    });
-    runs.sum()
 }
 
 /// The runs of a row, as the first column and one past the last.

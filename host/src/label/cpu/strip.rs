@@ -17,14 +17,12 @@ use super::runs::{RUNS_PER_WORD, Word, places, stretches, touching};
 use crate::error::Result;
 use crate::image::{BinaryImage, WORD_BITS};
 use crate::label::Connectivity;
-use crate::memory::{advise_large_pages, filled_vec, zeroed_vec};
+use crate::memory::{filled_vec, par_zeroed_vec, zeroed_vec};
 use crate::progress::Progress;
 
-/// The labels of an image without foreground. Their pages are not touched yet.
+/// The labels of an image without foreground.
 pub(crate) fn background(image: &BinaryImage) -> Result<Vec<u32>> {
-    let mut labels = zeroed_vec(image.pixel_count() as usize, "labels")?;
-    advise_large_pages(&mut labels);
-    Ok(labels)
+    par_zeroed_vec(image.pixel_count() as usize, "labels")
 }
 
 /// Some rows of an image, labelled as an image of their own.
@@ -72,6 +70,15 @@ impl<'a> Strip<'a> {
     pub(in crate::label) fn whole(image: &'a BinaryImage) -> Self {
         let rows = 0..image.height();
         Self { image, rows }
+    }
+
+    /// The number of runs.
+    pub(in crate::label) fn count_runs(&self) -> usize {
+        let words = self
+            .rows
+            .clone()
+            .flat_map(|y| Word::of_row(self.image.row(y)));
+        words.map(|word| word.starts().count_ones() as usize).sum()
     }
 
     /// Row `y`, and the row above it if the strip has one.

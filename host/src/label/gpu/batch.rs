@@ -366,7 +366,8 @@ impl<G: Gpu> DeviceLabeler<G> {
     ) -> Result<Vec<LabelSummary>> {
         let on_device = DeviceImageBatch::upload(&self.gpu, images.iter().copied())?;
         let found = self.label_batch(&on_device, options)?;
-        self.read_batch(found.labels(), &on_device, images, places)?;
+        // SAFETY: these images have been uploaded, and labelled.
+        unsafe { self.read_batch(found.labels(), &on_device, images, places)? };
         let components = found.components_of_images()?;
         let summaries = found.counts()?.iter().zip(components);
         let summaries = summaries.map(|(&count, components)| LabelSummary { count, components });

@@ -39,7 +39,8 @@ mod values;
 use cuda_std::{View, ViewMut};
 use trazar_kernels::label::tiles::layout::TileLayout;
 
-use super::{LabelAlgorithm, LabelOptions, Labels};
+use super::cpu::{Strip, background};
+use super::{LabelAlgorithm, LabelOptions, LabelSummary, Labels};
 #[cfg(feature = "cuda")]
 use crate::cuda::{Device, Queue};
 use crate::error::Result;
@@ -326,21 +327,69 @@ impl<G: Gpu> DeviceLabeler<G> {
         Ok(labels)
     }
 
-    /// Labels an image in the host's memory. An image that 32 bits can't index is never whole in
-    /// the GPU's memory.
+    /// Labels an image in the host's memory.
     pub(crate) fn label_host(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels>
     where
         G: Send + Sync,
     {
+        let queued = self.queue_host(image, options)?;
+        // Meanwhile, the GPU works.
+        let mut labels = background(image)?;
+        let mut to = HostLabels {
+            labels: &mut labels,
+            is_zero: true,
+        };
+        let found = self.read_queued(queued, image, options, &mut to)?;
+        Ok(Labels::of(image, labels, found))
+    }
+
+    /// As [`label_host`](Self::label_host), with the labels written to `to`.
+    pub(crate) fn label_host_into(
+        &self,
+        image: &BinaryImage,
+        options: &LabelOptions,
+        to: &mut HostLabels<'_>,
+    ) -> Result<LabelSummary>
+    where
+        G: Send + Sync,
+    {
+        let queued = self.queue_host(image, options)?;
+        self.read_queued(queued, image, options, to)
+    }
+
+    /// Queues the labelling of an image in the host's memory. `None` if 32 bits can't index its
+    /// pixels: such an image is never whole in the GPU's memory.
+    fn queue_host(
+        &self,
+        image: &BinaryImage,
+        options: &LabelOptions,
+    ) -> Result<Option<(DeviceImage<G>, DeviceLabels<G>)>> {
         if !fits_one_band(image.width(), image.height()) {
-            return spread::label_host(std::slice::from_ref(&self.gpu), image, options);
+            return Ok(None);
         }
         let on_device = DeviceImage::upload(&self.gpu, image)?;
-        let found = self.label(&on_device, options)?;
-        Ok(Labels {
-            width: image.width(),
-            height: image.height(),
-            labels: self.labels_to_host(found.labels(), &on_device, image)?,
+        let labels = self.label(&on_device, options)?;
+        Ok(Some((on_device, labels)))
+    }
+
+    /// Waits for what [`queue_host`](Self::queue_host) has queued for `image`, and copies the
+    /// labels.
+    fn read_queued(
+        &self,
+        queued: Option<(DeviceImage<G>, DeviceLabels<G>)>,
+        image: &BinaryImage,
+        options: &LabelOptions,
+        to: &mut HostLabels<'_>,
+    ) -> Result<LabelSummary>
+    where
+        G: Send + Sync,
+    {
+        let Some((on_device, found)) = queued else {
+            return spread::label_host(std::slice::from_ref(&self.gpu), image, options, to);
+        };
+        // SAFETY: `queue_host` has uploaded this image, and labelled it.
+        unsafe { self.read_labels(found.labels(), &on_device, Strip::whole(image), to)? };
+        Ok(LabelSummary {
             count: found.count()?,
             components: found.into_components(),
         })

@@ -7,7 +7,6 @@ use trazar_kernels::primitives::scan::{self, ScanState};
 
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer, OnGpu, ScanBuffers, grow, read_first};
-use crate::memory::zeroed_vec;
 
 /// The arrays in which both algorithms number components.
 #[derive(Debug)]
@@ -137,14 +136,6 @@ impl<G: Gpu> CountBuffers<G> {
             )?;
         }
         Ok(starts)
-    }
-
-    /// After the scan of an image of `words` words: per chunk, the number of bits before it, in the
-    /// host's memory. Waits for it.
-    pub(super) fn chunks_to_host(&self, words: u32) -> Result<Vec<u32>> {
-        let mut chunks = zeroed_vec(number::chunks(words) as usize, "counts of runs")?;
-        self.counts.chunks.read_at(0, &mut chunks)?;
-        Ok(chunks)
     }
 
     /// After the scan: the number of bits. Waits for it.

@@ -13,9 +13,9 @@ use crate::error::{Error, Result};
 use crate::gpu::{Gpu, Workers, with_overlapping};
 use crate::image::BinaryImage;
 use crate::image::gpu::DeviceImage;
-use crate::label::cpu::{Strip, background};
+use crate::label::cpu::Strip;
 use crate::label::parts::{LabelPart, LabelTable};
-use crate::label::{LabelOptions, Labels};
+use crate::label::{LabelOptions, LabelSummary};
 
 /// The most pixels of a band: few enough that a GPU with little memory has room for two bands, and
 /// enough that copying the labels takes longer than the other work per band.
@@ -26,13 +26,16 @@ const BAND_PIXELS: u32 = 1 << 28;
 /// the numbers of the image. Labelling a band takes a small part of the time for copying its labels
 /// down.
 ///
+/// The labels are written to `to`, one element per pixel.
+///
 /// Memory on each GPU: 11 bytes per pixel of a band, of at most 2²⁸ pixels; and with statistics 44
 /// bytes per component of two bands.
 pub(crate) fn label_host<G: Gpu + Send + Sync>(
     gpus: &[G],
     image: &BinaryImage,
     options: &LabelOptions,
-) -> Result<Labels> {
+    to: &mut HostLabels<'_>,
+) -> Result<LabelSummary> {
     options.algorithm_on(G::BACKEND).check_runs_on(G::BACKEND)?;
     let labelers: Vec<_> = with_overlapping(gpus)?
         .into_iter()
@@ -54,9 +57,10 @@ pub(crate) fn label_host<G: Gpu + Send + Sync>(
     let table = join(parts.into_iter().flatten())?;
     table.check_fits::<u32>()?;
 
-    let (width, height) = (image.width(), image.height());
-    let mut labels = background(image)?;
-    let places = labels.chunks_mut(elements(&(0..rows), width).len());
+    let is_zero = to.is_zero;
+    let places = to
+        .labels
+        .chunks_mut(elements(&(0..rows), image.width()).len());
     let places: Vec<_> = places.map(|place| Mutex::new(Some(place))).collect();
     let without = options.statistics(false);
     for_each_band(&labelers, count, |labeler, i| {
@@ -68,17 +72,12 @@ pub(crate) fn label_host<G: Gpu + Send + Sync>(
         let Some(labels) = place.take() else {
             return Ok(());
         };
-        let to = HostLabels {
-            labels,
-            is_zero: true,
-        };
-        labeler.read_labels(finished.labels(), &on_device, &Strip { image, rows }, to)
+        let mut to = HostLabels { labels, is_zero };
+        let rows = Strip { image, rows };
+        // SAFETY: these rows have been uploaded, and labelled.
+        unsafe { labeler.read_labels(finished.labels(), &on_device, rows, &mut to) }
     })?;
-    drop(places);
-    Ok(Labels {
-        width,
-        height,
-        labels,
+    Ok(LabelSummary {
         count: table.count() as u32,
         components: table.components().map(<[_]>::to_vec),
     })

@@ -132,7 +132,8 @@ impl<G: Gpu> DeviceLabeler<G> {
     ) -> Result<Vec<u32>> {
         let image = DeviceImage::upload(self.gpu(), band)?;
         let found = self.label_band(&image, numbers, connectivity)?;
-        self.labels_to_host(found.labels(), &image, band)
+        // SAFETY: the band has been uploaded, and labelled.
+        unsafe { self.labels_to_host(found.labels(), &image, band) }
     }
 }
 

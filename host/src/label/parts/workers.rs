@@ -90,17 +90,20 @@ fn do_task<G: Gpu>(
             advise_large_pages(&mut labels);
         }
         let rows = Strip::whole(&band);
-        let to = HostLabels {
+        let mut to = HostLabels {
             labels: &mut labels[..band.pixel_count() as usize],
             is_zero: is_new,
         };
         // A band that differs from the first pass has no place in the table; the caller compares
         // the numbers of components and reports it.
-        if wanted.is_final && wanted.table.matches(&part) {
-            let finished = on_device.finish(&wanted.table)?;
-            labeler.read_labels(finished.labels(), &image, &rows, to)?;
-        } else {
-            labeler.read_labels(on_device.own_labels()?, &image, &rows, to)?;
+        // SAFETY: the band has been uploaded, and labelled.
+        unsafe {
+            if wanted.is_final && wanted.table.matches(&part) {
+                let finished = on_device.finish(&wanted.table)?;
+                labeler.read_labels(finished.labels(), &image, rows, &mut to)?;
+            } else {
+                labeler.read_labels(on_device.own_labels()?, &image, rows, &mut to)?;
+            }
         }
     }
     Ok(LabelledPart {
