@@ -216,27 +216,51 @@ pub(crate) fn par_filled_vec<T: Copy + Send + Sync>(
     par_rows(ROW, len, what, |_| std::iter::repeat(value))
 }
 
-/// A `Vec` of `len` zeros, for a job that writes to most of it.
+/// An array of `len` values in pieces of `size` values; the last piece may be shorter. All threads
+/// call `write`, once for each piece, which is zero then, with the piece's index.
 ///
-/// Memory that the allocator gives again has to be cleared, which all threads do. A large array is
-/// new memory from the system, where each page is zero until it is first written: it is not
-/// touched here.
+/// The zero pages of a large array come from the system, and pieces that stay zero are not touched.
+/// Smaller arrays may be memory that the allocator gives again: each piece is cleared just before
+/// it is written.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`], instead of an abort.
-pub(crate) fn par_zeroed_vec<T: bytemuck::Zeroable + Copy + Send + Sync>(
+pub(crate) fn par_zeroed_pieces<T: bytemuck::Zeroable + Send>(
     len: usize,
+    size: usize,
     what: &'static str,
+    write: impl Fn(usize, &mut [T]) + Sync,
 ) -> Result<Vec<T>> {
     /// The largest array that glibc's allocator may keep for another one.
     const KEPT_BYTES: usize = 32 << 20;
 
-    if len.saturating_mul(size_of::<T>()) <= KEPT_BYTES {
-        return par_filled_vec(T::zeroed(), len, what);
+    crate::threads::ensure();
+    if len.saturating_mul(size_of::<T>()) > KEPT_BYTES {
+        let mut all = zeroed_vec(len, what)?;
+        advise_large_pages(&mut all);
+        let pieces = all.par_chunks_mut(size).enumerate();
+        pieces.for_each(|(i, piece)| write(i, piece));
+        return Ok(all);
     }
-    let mut vec = zeroed_vec(len, what)?;
-    advise_large_pages(&mut vec);
-    Ok(vec)
+    let mut all = with_room(len, what)?;
+    let room = &mut all.spare_capacity_mut()[..len];
+    let clear_and_write = |(i, piece): (usize, &mut [MaybeUninit<T>])| {
+        for value in &mut *piece {
+            value.write(T::zeroed());
+        }
+        // SAFETY: all of the piece's values have just been written.
+        write(i, unsafe { piece.assume_init_mut() });
+    };
+    if len <= size {
+        // No other thread is worth waking.
+        room.chunks_mut(size).enumerate().for_each(clear_and_write);
+    } else {
+        let pieces = room.par_chunks_mut(size).enumerate();
+        pieces.for_each(clear_and_write);
+    }
+    // SAFETY: all `len` values have been written.
+    unsafe { all.set_len(len) };
+    Ok(all)
 }
 
 /// An array of `len` values in rows of `width` values; the last row may be shorter. `row` gives the

@@ -41,12 +41,12 @@ pub(super) trait DeviceJobs: Send + Sync {
 
     fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels>;
 
-    /// As [`label`](Self::label), with the labels written to `to`.
+    /// As [`label`](Self::label), with the labels written over those of an array.
     fn label_into(
         &self,
         image: &BinaryImage,
         options: &LabelOptions,
-        to: &mut HostLabels<'_>,
+        labels: &mut [u32],
     ) -> Result<LabelSummary>;
 
     /// Labels images of one size, which is one that a batch may have, each image's labels to its
@@ -186,27 +186,27 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
     }
 
     fn label(&self, image: &BinaryImage, options: &LabelOptions) -> Result<Labels> {
-        if self.all.len() == 1 {
-            return self.run(|| self.labeler.label_host(image, options));
-        }
-        let mut labels = label::background(image)?;
-        let mut to = HostLabels {
-            labels: &mut labels,
-            is_zero: true,
-        };
-        let found = self.label_into(image, options, &mut to)?;
-        Ok(Labels::of(image, labels, found))
+        self.run(|| match &self.all[..] {
+            [_] => self.labeler.label_host(image, options),
+            all => label::label_host(all, image, options),
+        })
     }
 
     fn label_into(
         &self,
         image: &BinaryImage,
         options: &LabelOptions,
-        to: &mut HostLabels<'_>,
+        labels: &mut [u32],
     ) -> Result<LabelSummary> {
-        self.run(|| match &self.all[..] {
-            [_] => self.labeler.label_host_into(image, options, to),
-            all => label::label_host(all, image, options, to),
+        self.run(|| {
+            let to = HostLabels {
+                labels: &mut *labels,
+                is_zero: false,
+            };
+            match &self.all[..] {
+                [_] => self.labeler.label_host_into(image, options, to),
+                all => label::label_host_into(all, image, options, to),
+            }
         })
     }
 

@@ -93,11 +93,7 @@ impl Engine {
         let Some(device) = &self.device else {
             return label::cpu::label_into(image, options, algorithm, &self.progress(), labels);
         };
-        let mut to = HostLabels {
-            labels,
-            is_zero: false,
-        };
-        let found = device.label_into(image, options, &mut to)?;
+        let found = device.label_into(image, options, labels)?;
         self.progress().report(1, 1)?;
         Ok(found)
     }
@@ -239,7 +235,7 @@ impl Engine {
             if let ([i], Some(to)) = (now, places[now[0]].as_mut())
                 && !label::fits_a_batch(width, height)
             {
-                found[*i] = Some(device.label_into(&images[*i], options, to)?);
+                found[*i] = Some(device.label_into(&images[*i], options, to.labels)?);
             } else {
                 let of_batch = collect(now.iter().map(|&i| &images[i]), BATCH)?;
                 let mut to = collect(now.iter().filter_map(|&i| places[i].take()), BATCH)?;

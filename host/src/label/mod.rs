@@ -21,7 +21,7 @@ pub(crate) use cpu::background;
 pub use gpu::{
     DeviceLabelBatch, DeviceLabeler, DeviceLabels, MultiLabeler, MultiLabels, UnfinishedLabels,
 };
-pub(crate) use gpu::{HostLabels, fits_a_batch, label_host, region_layout};
+pub(crate) use gpu::{HostLabels, fits_a_batch, label_host, label_host_into, region_layout};
 pub use parts::{
     BandLabels, BandNumbers, BandPixels, BandSource, LabelBand, LabelNumber, LabelPart, LabelTable,
     components_from_bytes, components_to_bytes,

@@ -17,12 +17,14 @@ use super::runs::{RUNS_PER_WORD, Word, places, stretches, touching};
 use crate::error::Result;
 use crate::image::{BinaryImage, WORD_BITS};
 use crate::label::Connectivity;
-use crate::memory::{filled_vec, par_zeroed_vec, zeroed_vec};
+use crate::memory::{advise_large_pages, filled_vec, zeroed_vec};
 use crate::progress::Progress;
 
-/// The labels of an image without foreground.
+/// The labels of an image without foreground. Their pages are not touched yet.
 pub(crate) fn background(image: &BinaryImage) -> Result<Vec<u32>> {
-    par_zeroed_vec(image.pixel_count() as usize, "labels")
+    let mut labels = zeroed_vec(image.pixel_count() as usize, "labels")?;
+    advise_large_pages(&mut labels);
+    Ok(labels)
 }
 
 /// Some rows of an image, labelled as an image of their own.
@@ -70,6 +72,11 @@ impl<'a> Strip<'a> {
     pub(in crate::label) fn whole(image: &'a BinaryImage) -> Self {
         let rows = 0..image.height();
         Self { image, rows }
+    }
+
+    /// The number of pixels.
+    pub(in crate::label) fn pixels(&self) -> usize {
+        self.rows.len() * self.image.width() as usize
     }
 
     /// The number of runs.

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer};
-use crate::label::{Component, Labels};
+use crate::label::{Component, LabelSummary, Labels};
 
 /// Labels in a GPU's memory: one per pixel, 0 for background, 1, 2, … for the components in raster
 /// order of their first pixels, as in [`Labels`].
@@ -84,9 +84,12 @@ impl<G: Gpu> DeviceLabels<G> {
         self.components.as_deref()
     }
 
-    /// Takes the measures out.
-    pub(super) fn into_components(self) -> Option<Vec<Component>> {
-        self.components
+    /// The number of components, and their measures. Waits for the labels.
+    pub(super) fn into_summary(self) -> Result<LabelSummary> {
+        Ok(LabelSummary {
+            count: self.count()?,
+            components: self.components,
+        })
     }
 
     pub(super) fn set_components(&mut self, components: Vec<Component>) {

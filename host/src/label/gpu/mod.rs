@@ -39,7 +39,7 @@ mod values;
 use cuda_std::{View, ViewMut};
 use trazar_kernels::label::tiles::layout::TileLayout;
 
-use super::cpu::{Strip, background};
+use super::cpu::Strip;
 use super::{LabelAlgorithm, LabelOptions, LabelSummary, Labels};
 #[cfg(feature = "cuda")]
 use crate::cuda::{Device, Queue};
@@ -57,7 +57,7 @@ pub use multi::{MultiLabeler, MultiLabels};
 pub(crate) use runs::HostLabels;
 pub(super) use runs::PIXELS_PER_RUN;
 use scratch::Scratch;
-pub(crate) use spread::label_host;
+pub(crate) use spread::{label_host, label_host_into};
 use tiles::Tiles;
 pub(crate) use values::region_layout;
 
@@ -332,15 +332,13 @@ impl<G: Gpu> DeviceLabeler<G> {
     where
         G: Send + Sync,
     {
-        let queued = self.queue_host(image, options)?;
-        // Meanwhile, the GPU works.
-        let mut labels = background(image)?;
-        let mut to = HostLabels {
-            labels: &mut labels,
-            is_zero: true,
-        };
-        let found = self.read_queued(queued, image, options, &mut to)?;
-        Ok(Labels::of(image, labels, found))
+        if !fits_one_band(image.width(), image.height()) {
+            return spread::label_host(std::slice::from_ref(&self.gpu), image, options);
+        }
+        let (on_device, found) = self.queue_host(image, options)?;
+        // SAFETY: the image has been uploaded, and labelled.
+        let labels = unsafe { self.labels_to_host(found.labels(), &on_device, image)? };
+        Ok(Labels::of(image, labels, found.into_summary()?))
     }
 
     /// As [`label_host`](Self::label_host), with the labels written to `to`.
@@ -348,50 +346,30 @@ impl<G: Gpu> DeviceLabeler<G> {
         &self,
         image: &BinaryImage,
         options: &LabelOptions,
-        to: &mut HostLabels<'_>,
+        to: HostLabels<'_>,
     ) -> Result<LabelSummary>
     where
         G: Send + Sync,
     {
-        let queued = self.queue_host(image, options)?;
-        self.read_queued(queued, image, options, to)
+        if !fits_one_band(image.width(), image.height()) {
+            return spread::label_host_into(std::slice::from_ref(&self.gpu), image, options, to);
+        }
+        let (on_device, found) = self.queue_host(image, options)?;
+        let rows = Strip::whole(image);
+        // SAFETY: the image has been uploaded, and labelled.
+        unsafe { self.read_labels(found.labels(), &on_device, rows, to)? };
+        found.into_summary()
     }
 
-    /// Queues the labelling of an image in the host's memory. `None` if 32 bits can't index its
-    /// pixels: such an image is never whole in the GPU's memory.
+    /// Queues the labelling of an image in the host's memory whose pixels 32 bits index: others are
+    /// never whole in the GPU's memory.
     fn queue_host(
         &self,
         image: &BinaryImage,
         options: &LabelOptions,
-    ) -> Result<Option<(DeviceImage<G>, DeviceLabels<G>)>> {
-        if !fits_one_band(image.width(), image.height()) {
-            return Ok(None);
-        }
+    ) -> Result<(DeviceImage<G>, DeviceLabels<G>)> {
         let on_device = DeviceImage::upload(&self.gpu, image)?;
         let labels = self.label(&on_device, options)?;
-        Ok(Some((on_device, labels)))
-    }
-
-    /// Waits for what [`queue_host`](Self::queue_host) has queued for `image`, and copies the
-    /// labels.
-    fn read_queued(
-        &self,
-        queued: Option<(DeviceImage<G>, DeviceLabels<G>)>,
-        image: &BinaryImage,
-        options: &LabelOptions,
-        to: &mut HostLabels<'_>,
-    ) -> Result<LabelSummary>
-    where
-        G: Send + Sync,
-    {
-        let Some((on_device, found)) = queued else {
-            return spread::label_host(std::slice::from_ref(&self.gpu), image, options, to);
-        };
-        // SAFETY: `queue_host` has uploaded this image, and labelled it.
-        unsafe { self.read_labels(found.labels(), &on_device, Strip::whole(image), to)? };
-        Ok(LabelSummary {
-            count: found.count()?,
-            components: found.into_components(),
-        })
+        Ok((on_device, labels))
     }
 }

@@ -17,8 +17,8 @@ use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer, grow};
 use crate::image::BinaryImage;
 use crate::image::gpu::{DeviceImage, DeviceImageBatch};
-use crate::label::cpu::{Strip, background};
-use crate::memory::{collect, par_filled_vec};
+use crate::label::cpu::Strip;
+use crate::memory::{collect, par_filled_vec, par_zeroed_pieces};
 
 /// The fewest pixels per run for which labels are copied by runs.
 pub(in crate::label) const PIXELS_PER_RUN: u64 = 8;
@@ -28,7 +28,10 @@ pub(in crate::label) const PIXELS_PER_RUN: u64 = 8;
 const MOST: usize = 1 << 19;
 
 /// The fewest labels of a piece, for which a thread is worth waking.
-const LEAST: usize = 1 << 14;
+const LEAST: usize = 1 << 16;
+
+/// The most pixels whose runs one thread counts: it is done before the GPU has labelled them.
+const COUNTED_ALONE: usize = 1 << 22;
 
 /// What errors of memory call the pieces.
 const PIECES: &str = "the pieces of an image";
@@ -44,13 +47,96 @@ pub(crate) struct HostLabels<'a> {
 /// Some rows of an image, whose labels one thread writes.
 struct Piece<'a> {
     rows: Strip<'a>,
-    to: HostLabels<'a>,
     /// The number of runs of all pieces before it.
     before: usize,
 }
 
+impl Piece<'_> {
+    /// Writes the labels of its pixels. `of_runs` are those of all pieces' runs.
+    fn write(&self, to: &mut [u32], of_runs: &[u32], is_zero: bool) {
+        let of_runs = of_runs.get(self.before..).unwrap_or_default();
+        self.rows.fill_runs(to, of_runs, is_zero);
+    }
+}
+
+/// Images of one size in pieces.
+struct Pieces<'a> {
+    all: Vec<Piece<'a>>,
+    /// The number of labels of each piece, but for the last of an image.
+    size: usize,
+    /// The number of runs of all pieces.
+    runs: usize,
+}
+
+impl<'a> Pieces<'a> {
+    fn of(images: &[Strip<'a>]) -> Result<Self> {
+        crate::threads::ensure();
+        let pixels: usize = images.iter().map(Strip::pixels).sum();
+        let width = images
+            .first()
+            .map_or(1, |image| image.image.width() as usize);
+        // Two per thread, so that all of them end at about the same time.
+        let most = (pixels / (2 * rayon::current_num_threads())).clamp(LEAST, MOST);
+        let rows = most.div_ceil(width);
+        let of_images = images.iter().flat_map(|image| {
+            let starts = image.rows.clone().step_by(rows);
+            starts.map(|start| {
+                // planted: piece-rows
+                let end = image.rows.end.min(start.saturating_add(rows as u32));
+                Piece {
+                    rows: Strip {
+                        image: image.image,
+                        rows: start..end,
+                    },
+                    before: 0,
+                }
+            })
+        });
+        let mut all = collect(of_images, PIECES)?;
+        let count = |piece: &mut Piece<'_>| piece.before = piece.rows.count_runs();
+        if pixels <= COUNTED_ALONE {
+            all.iter_mut().for_each(count);
+        } else {
+            all.par_iter_mut().for_each(count);
+        }
+        let mut runs = 0;
+        for piece in &mut all {
+            // planted: runs-before-piece
+            runs += std::mem::replace(&mut piece.before, runs);
+        }
+        let size = rows * width;
+        Ok(Self { all, size, runs })
+    }
+
+    /// Whether labels are copied by runs.
+    fn have_few_runs(&self) -> bool {
+        let pixels: usize = self.all.iter().map(|piece| piece.rows.pixels()).sum();
+        self.runs as u64 <= pixels as u64 / PIXELS_PER_RUN
+    }
+
+    /// Writes the labels of all pixels, each image's to its place.
+    fn write(&self, places: &mut [HostLabels<'_>], of_runs: &[u32]) -> Result<()> {
+        let places = places.iter_mut().flat_map(|place| {
+            let is_zero = place.is_zero;
+            let parts = place.labels.chunks_mut(self.size);
+            parts.map(move |labels| (labels, is_zero))
+        });
+        let works = collect(self.all.iter().zip(places), PIECES)?;
+        let write = |(piece, (labels, is_zero)): (&Piece<'_>, (&mut [u32], bool))| {
+            piece.write(labels, of_runs, is_zero);
+        };
+        if works.len() == 1 {
+            // No other thread is worth waking.
+            works.into_iter().for_each(write);
+        } else {
+            works.into_par_iter().for_each(write);
+        }
+        Ok(())
+    }
+}
+
 impl<G: Gpu> DeviceLabeler<G> {
-    /// The labels of all pixels of `image`, in new memory of the host.
+    /// The labels of all pixels of `image`, in new memory of the host. Waits for them.
     ///
     /// # Safety
     /// `on_device` has the bits of `image`, and `labels` are its labels.
@@ -60,17 +146,21 @@ impl<G: Gpu> DeviceLabeler<G> {
         on_device: &DeviceImage<G>,
         image: &BinaryImage,
     ) -> Result<Vec<u32>> {
-        let mut on_host = background(image)?;
-        let mut to = HostLabels {
-            labels: &mut on_host,
-            is_zero: true,
-        };
+        let pieces = Pieces::of(&[Strip::whole(image)])?;
+        let pitch = pitch_of_one(on_device);
         // SAFETY: the caller's promise.
-        unsafe { self.read_labels(labels, on_device, Strip::whole(image), &mut to)? };
-        Ok(on_host)
+        match unsafe { self.labels_of_runs(labels, on_device, pitch, &pieces)? } {
+            None => labels.to_vec(),
+            Some(of_runs) => par_zeroed_pieces(
+                image.pixel_count() as usize,
+                pieces.size,
+                "labels",
+                |i, labels| pieces.all[i].write(labels, &of_runs, true),
+            ),
+        }
     }
 
-    /// Copies `labels` to the host and waits for them.
+    /// Copies `labels` to `to` and waits for them.
     ///
     /// # Safety
     /// `on_device` has the bits of the rows `image`, and `labels` are its labels.
@@ -79,13 +169,11 @@ impl<G: Gpu> DeviceLabeler<G> {
         labels: &G::Buffer<u32>,
         on_device: &DeviceImage<G>,
         image: Strip<'_>,
-        to: &mut HostLabels<'_>,
+        to: HostLabels<'_>,
     ) -> Result<()> {
-        // An image of the most rows has no other below it.
-        let pitch = on_device.height().saturating_add(1);
-        let to = std::slice::from_mut(to);
+        let (pitch, places) = (pitch_of_one(on_device), &mut [to]);
         // SAFETY: the caller's promise.
-        unsafe { self.read_stack(labels, on_device, pitch, &[image], to) }
+        unsafe { self.read_stack(labels, on_device, pitch, &[image], places) }
     }
 
     /// Copies the labels of a batch to the host, each image's to its place, and waits for them.
@@ -105,8 +193,9 @@ impl<G: Gpu> DeviceLabeler<G> {
         unsafe { self.read_stack(labels, on_device.stack(), pitch, &strips, places) }
     }
 
-    /// Copies the labels of images that are stacked vertically, with a row of background after
-    /// each: there are `pitch` rows from the top of an image to the top of the next one.
+    /// Copies the labels of images of one size that are stacked vertically, with a row of
+    /// background after each: there are `pitch` rows from the top of an image to the top of the
+    /// next one.
     ///
     /// # Safety
     /// `on_device` has the bits of `images`, and `labels` are their labels.
@@ -118,53 +207,37 @@ impl<G: Gpu> DeviceLabeler<G> {
         images: &[Strip<'_>],
         places: &mut [HostLabels<'_>],
     ) -> Result<()> {
-        crate::threads::ensure();
-        let mut pieces = pieces(images, places)?;
-        let count = |piece: &mut Piece<'_>| piece.before = piece.rows.count_runs();
-        pieces.par_iter_mut().for_each(count);
-        let mut runs = 0;
-        for piece in &mut pieces {
-            // planted: runs-before-piece
-            runs += std::mem::replace(&mut piece.before, runs);
-        }
-        let pixels: usize = pieces.iter().map(|piece| piece.to.labels.len()).sum();
-        let mut of_runs = None;
-        if runs as u64 <= pixels as u64 / PIXELS_PER_RUN {
-            // SAFETY: the caller's promise.
-            of_runs = unsafe { self.labels_of_runs(labels, on_device, pitch, runs)? };
-        }
-        let Some(of_runs) = of_runs else {
-            let mut start = 0;
-            for place in places {
-                labels.read_at(start, place.labels)?;
-                start += place.labels.len();
+        let pieces = Pieces::of(images)?;
+        // SAFETY: the caller's promise.
+        match unsafe { self.labels_of_runs(labels, on_device, pitch, &pieces)? } {
+            Some(of_runs) => pieces.write(places, &of_runs),
+            None => {
+                let mut start = 0;
+                for place in places {
+                    labels.read_at(start, place.labels)?;
+                    start += place.labels.len();
+                }
+                Ok(())
             }
-            return Ok(());
-        };
-        pieces.into_par_iter().for_each(|piece| {
-            let of_piece = of_runs.get(piece.before..).unwrap_or_default();
-            piece
-                .rows
-                .fill_runs(piece.to.labels, of_piece, piece.to.is_zero);
-        });
-        Ok(())
+        }
     }
 
-    /// The labels of all `runs` runs of `image`; `None` if there is no memory for these. Waits for
-    /// them.
+    /// The labels of all runs of `image`, and waits for them; `None` if there are too many, or if
+    /// there is no memory for these. `image` may be several images, as
+    /// [`read_stack`](Self::read_stack) says.
     ///
     /// # Safety
-    /// `image` has this number of runs, and `labels` are its labels. It may be several images, as
-    /// [`read_stack`](Self::read_stack) says.
+    /// `image` has the bits of `pieces`, and `labels` are its labels.
     unsafe fn labels_of_runs(
         &self,
         labels: &G::Buffer<u32>,
         image: &DeviceImage<G>,
         pitch: u32,
-        runs: usize,
+        pieces: &Pieces<'_>,
     ) -> Result<Option<Vec<u32>>> {
-        if runs == 0 {
-            return Ok(Some(Vec::new()));
+        let runs = pieces.runs;
+        if runs == 0 || !pieces.have_few_runs() {
+            return Ok((runs == 0).then(Vec::new));
         }
         let gpu = &self.gpu;
         let Some(layout) = TileLayout::new(image.width(), image.height()) else {
@@ -212,41 +285,17 @@ impl<G: Gpu> DeviceLabeler<G> {
         labels.finish()?;
         words.finish()?;
         // All threads touch new memory: a single thread gets its pages at 4 GB/s only.
-        let on_host = match par_filled_vec(0, runs, "the labels of runs") {
-            Err(error) if error.is_out_of_memory() => None,
-            on_host => {
-                let mut on_host = on_host?;
-                of_runs.read_at(0, &mut on_host)?;
-                Some(on_host)
-            }
+        let mut on_host = match par_filled_vec(0, runs, "the labels of runs") {
+            Err(error) if error.is_out_of_memory() => return Ok(None),
+            on_host => on_host?,
         };
+        of_runs.read_at(0, &mut on_host)?;
         self.kept.put(scratch);
-        Ok(on_host)
+        Ok(Some(on_host))
     }
 }
 
-/// The images' rows in pieces, each with its place; without the numbers of runs.
-fn pieces<'a>(images: &[Strip<'a>], places: &'a mut [HostLabels<'_>]) -> Result<Vec<Piece<'a>>> {
-    let pixels: usize = places.iter().map(|place| place.labels.len()).sum();
-    // Two per thread, so that all of them end at about the same time.
-    let most = (pixels / (2 * rayon::current_num_threads())).clamp(LEAST, MOST);
-    let of_images = images.iter().zip(places).flat_map(|(image, place)| {
-        let is_zero = place.is_zero;
-        let width = image.image.width() as usize;
-        let rows = most.div_ceil(width);
-        let pieces = place.labels.chunks_mut(rows * width).enumerate();
-        pieces.map(move |(i, labels)| {
-            // planted: piece-rows
-            let start = image.rows.start + (i * rows) as u32;
-            Piece {
-                rows: Strip {
-                    image: image.image,
-                    rows: start..start + (labels.len() / width) as u32,
-                },
-                to: HostLabels { labels, is_zero },
-                before: 0,
-            }
-        })
-    });
-    collect(of_images, PIECES)
+/// The pitch of a stack of this image alone. An image of the most rows has no other below it.
+fn pitch_of_one<G: Gpu>(image: &DeviceImage<G>) -> u32 {
+    image.height().saturating_add(1)
 }

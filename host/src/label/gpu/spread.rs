@@ -13,13 +13,28 @@ use crate::error::{Error, Result};
 use crate::gpu::{Gpu, Workers, with_overlapping};
 use crate::image::BinaryImage;
 use crate::image::gpu::DeviceImage;
-use crate::label::cpu::Strip;
+use crate::label::cpu::{Strip, background};
 use crate::label::parts::{LabelPart, LabelTable};
-use crate::label::{LabelOptions, LabelSummary};
+use crate::label::{LabelOptions, LabelSummary, Labels};
 
 /// The most pixels of a band: few enough that a GPU with little memory has room for two bands, and
 /// enough that copying the labels takes longer than the other work per band.
 const BAND_PIXELS: u32 = 1 << 28;
+
+/// As [`label_host_into`], with the labels in new memory.
+pub(crate) fn label_host<G: Gpu + Send + Sync>(
+    gpus: &[G],
+    image: &BinaryImage,
+    options: &LabelOptions,
+) -> Result<Labels> {
+    let mut labels = background(image)?;
+    let to = HostLabels {
+        labels: &mut labels,
+        is_zero: true,
+    };
+    let found = label_host_into(gpus, image, options, to)?;
+    Ok(Labels::of(image, labels, found))
+}
 
 /// Labels an image in the host's memory on `gpus`, each with a second queue if it supports
 /// overlapping ones. Bands of rows are copied up, labelled and joined, and then labelled again with
@@ -30,11 +45,11 @@ const BAND_PIXELS: u32 = 1 << 28;
 ///
 /// Memory on each GPU: 11 bytes per pixel of a band, of at most 2²⁸ pixels; and with statistics 44
 /// bytes per component of two bands.
-pub(crate) fn label_host<G: Gpu + Send + Sync>(
+pub(crate) fn label_host_into<G: Gpu + Send + Sync>(
     gpus: &[G],
     image: &BinaryImage,
     options: &LabelOptions,
-    to: &mut HostLabels<'_>,
+    to: HostLabels<'_>,
 ) -> Result<LabelSummary> {
     options.algorithm_on(G::BACKEND).check_runs_on(G::BACKEND)?;
     let labelers: Vec<_> = with_overlapping(gpus)?
@@ -72,10 +87,10 @@ pub(crate) fn label_host<G: Gpu + Send + Sync>(
         let Some(labels) = place.take() else {
             return Ok(());
         };
-        let mut to = HostLabels { labels, is_zero };
+        let to = HostLabels { labels, is_zero };
         let rows = Strip { image, rows };
         // SAFETY: these rows have been uploaded, and labelled.
-        unsafe { labeler.read_labels(finished.labels(), &on_device, rows, &mut to) }
+        unsafe { labeler.read_labels(finished.labels(), &on_device, rows, to) }
     })?;
     Ok(LabelSummary {
         count: table.count() as u32,

@@ -90,7 +90,7 @@ fn do_task<G: Gpu>(
             advise_large_pages(&mut labels);
         }
         let rows = Strip::whole(&band);
-        let mut to = HostLabels {
+        let to = HostLabels {
             labels: &mut labels[..band.pixel_count() as usize],
             is_zero: is_new,
         };
@@ -100,9 +100,9 @@ fn do_task<G: Gpu>(
         unsafe {
             if wanted.is_final && wanted.table.matches(&part) {
                 let finished = on_device.finish(&wanted.table)?;
-                labeler.read_labels(finished.labels(), &image, rows, &mut to)?;
+                labeler.read_labels(finished.labels(), &image, rows, to)?;
             } else {
-                labeler.read_labels(on_device.own_labels()?, &image, rows, &mut to)?;
+                labeler.read_labels(on_device.own_labels()?, &image, rows, to)?;
             }
         }
     }
