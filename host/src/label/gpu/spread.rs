@@ -72,10 +72,8 @@ pub(crate) fn label_host_into<G: Gpu + Send + Sync>(
     let table = join(parts.into_iter().flatten())?;
     table.check_fits::<u32>()?;
 
-    let is_zero = to.is_zero;
-    let places = to
-        .labels
-        .chunks_mut(elements(&(0..rows), image.width()).len());
+    let HostLabels { labels, is_zero } = to;
+    let places = labels.chunks_mut(elements(&(0..rows), image.width()).len());
     let places: Vec<_> = places.map(|place| Mutex::new(Some(place))).collect();
     let without = options.statistics(false);
     for_each_band(&labelers, count, |labeler, i| {
