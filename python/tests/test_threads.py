@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import pickle
 import random
+import subprocess
 import sys
 import sysconfig
 import threading
@@ -129,7 +130,10 @@ def test_the_comparison_notices():
 
 
 def test_free_threaded_python_stays_so():
-    """The import of a module that needs the GIL would turn it on."""
+    """The import of a module that needs the GIL would turn it on, as other tests' peers do: hence
+    an interpreter of its own."""
     if not sysconfig.get_config_var("Py_GIL_DISABLED"):
         pytest.skip("this Python has a GIL")
-    assert not sys._is_gil_enabled()
+    program = "import sys, trazar; print(sys._is_gil_enabled())"
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (said.stdout, said.stderr) == ("False\n", "")
