@@ -234,12 +234,10 @@ pub(crate) fn par_zeroed_pieces<T: bytemuck::Zeroable + Send>(
     /// The largest array that glibc's allocator may keep for another one.
     const KEPT_BYTES: usize = 32 << 20;
 
-    crate::threads::ensure();
     if len.saturating_mul(size_of::<T>()) > KEPT_BYTES {
         let mut all = zeroed_vec(len, what)?;
         advise_large_pages(&mut all);
-        let pieces = all.par_chunks_mut(size).enumerate();
-        pieces.for_each(|(i, piece)| write(i, piece));
+        par_for_each_piece(&mut all, size, |(i, piece)| write(i, piece));
         return Ok(all);
     }
     let mut all = with_room(len, what)?;
@@ -251,13 +249,7 @@ pub(crate) fn par_zeroed_pieces<T: bytemuck::Zeroable + Send>(
         // SAFETY: all of the piece's values have just been written.
         write(i, unsafe { piece.assume_init_mut() });
     };
-    if len <= size {
-        // No other thread is worth waking.
-        room.chunks_mut(size).enumerate().for_each(clear_and_write);
-    } else {
-        let pieces = room.par_chunks_mut(size).enumerate();
-        pieces.for_each(clear_and_write);
-    }
+    par_for_each_piece(room, size, clear_and_write);
     // SAFETY: all `len` values have been written.
     unsafe { all.set_len(len) };
     Ok(all)
@@ -282,16 +274,25 @@ pub(crate) fn par_rows<T: Send, I: Iterator<Item = T>>(
         let written = written.map(|(place, value)| place.write(value)).count();
         assert_eq!(written, places.len(), "the values of row {y}");
     };
-    if len <= width {
-        // No other thread is worth waking.
-        room.chunks_mut(width).enumerate().for_each(write);
-    } else {
-        crate::threads::ensure();
-        room.par_chunks_mut(width).enumerate().for_each(write);
-    }
+    par_for_each_piece(room, width, write);
     // SAFETY: all `len` values have been written.
     unsafe { all.set_len(len) };
     Ok(all)
+}
+
+/// Calls `work` on all threads, once for each piece of `size` values, with the piece's index. A
+/// single piece is worked on here: no other thread is worth waking.
+fn par_for_each_piece<T: Send>(
+    all: &mut [T],
+    size: usize,
+    work: impl Fn((usize, &mut [T])) + Sync,
+) {
+    if all.len() <= size {
+        all.chunks_mut(size).enumerate().for_each(work);
+    } else {
+        crate::threads::ensure();
+        all.par_chunks_mut(size).enumerate().for_each(&work);
+    }
 }
 
 /// The smallest array for which large pages are requested: two of them.

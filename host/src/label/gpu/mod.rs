@@ -20,8 +20,8 @@
 //! touched. `Direct` needs 0.2 more. For images that 32 bits can't index, these count per pixel of
 //! a band of 2³⁰ pixels, plus 4 bytes per component of a band. With memory for the 1.2 bytes of all
 //! bands at once, `Tiles` writes labels only once; without, twice. Copying labels to the host by
-//! runs takes 1/32 byte per pixel, and 4 bytes per run, on the GPU and on the host. The labeler
-//! keeps what it takes besides images and labels for its next image (`scratch.rs`).
+//! runs takes 4 bytes per run on both sides, and 1/32 byte per pixel on the GPU. The labeler keeps
+//! what it takes besides images and labels for its next image (`scratch.rs`).
 
 mod bands;
 mod batch;
