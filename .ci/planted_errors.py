@@ -18,8 +18,8 @@ that is off: `if planted::is(17) { new } else { old }`. So there is one build fo
 is in what is shipped. Then each error's test runs with that error switched on, and must fail as
 planted_errors.toml says: with a fault of that kind, of that kernel, on that array; or, if it says
 `wrong result`, since a comparison failed, which the tests' messages say by the words "not the
-CPU's" or, of what is read from a file, "not the file's". A crash, a panic elsewhere or a test that
-does not end is no detection.
+CPU's", "not the oracle's" or, of what is read from a file, "not the file's". A crash, a panic
+elsewhere or a test that does not end is no detection.
 
 An error may also be planted in the emulator. Then its own tests must miss a fault that they look
 for (`fault missed`).
@@ -53,7 +53,7 @@ SAMPLE = 10
 
 WRONG = "wrong result"
 # What the tests say where a result differs from the CPU's, or what is read from what was written.
-COMPARISON = re.compile("not the (CPU|file)'s")
+COMPARISON = re.compile("not the (CPU|file|oracle)'s")
 # What the emulator's own tests, tests/broken_kernels of cuda_std, say where it reports nothing.
 MISSED = re.compile(r"panicked at \S*broken_kernels/support\.rs:\d+:\d+:\n"
                     r"(a fault|no schedule shows it)$", re.MULTILINE)

@@ -10,23 +10,27 @@
 //! of its neighbours works with costs that are not final. Nor does it grow while tiles wait for
 //! each other's costs within the horizon.
 //!
+//! Each tile has a thread that runs it in every phase, so that the tile stays in the caches of one
+//! core. Only threads whose own tiles are done run tiles of other threads.
+//!
 //! No thread writes what another one reads, and the order of work does not change the costs
 //! ([the module of distances](crate::distance) says why).
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
 use crate::distance::real::Real;
 use crate::error::Result;
-use crate::memory::{collect, filled_vec, par_collect, push, reserve, with_room};
+use crate::memory::{filled_vec, par_collect, push, reserve, with_room};
 use crate::progress::Progress;
 use crate::threads::lock;
 
 /// Buckets of cells of similar cost, up to the horizon.
 const BUCKETS: usize = 256;
 /// The number of relaxed cells per thread and phase that the span aims at.
-const AIM: usize = 4096;
+const AIM: usize = 32 << 10;
 /// How many cells ahead their surroundings are loaded.
 const AHEAD: usize = 8;
 const WHAT: &str = "the tiles";
@@ -184,10 +188,14 @@ pub(crate) fn costs<'a, G: Grid>(
     }
     let cells = grid.size().iter().map(|&side| side as u64).product();
     let mut relaxed = 0;
-    while let Some(work) = phases.run(&tiles, threads)? {
-        relaxed += work as u64;
-        progress.report(relaxed.min(cells), cells)?;
-    }
+    // Once in the pool, a phase begins without waiting for one of its threads.
+    rayon::scope(|_| -> Result<()> {
+        while let Some(work) = phases.run(&tiles)? {
+            relaxed += work as u64;
+            progress.report(relaxed.min(cells), cells)?;
+        }
+        Ok(())
+    })?;
     Ok(tiles)
 }
 
@@ -221,6 +229,8 @@ pub(crate) struct Tiles<'a, G: Grid> {
 struct Scratch<C> {
     buckets: Vec<Vec<u16>>,
     list: Vec<u16>,
+    /// Empty: what a tile's pending cells are moved to.
+    pending: Vec<u16>,
     /// By neighbour, row by row: what is sent to it.
     outboxes: [Messages<C>; 9],
 }
@@ -325,6 +335,7 @@ impl<'a, G: Grid> Tiles<'a, G> {
             Mutex::new(Scratch {
                 buckets: vec![Vec::new(); BUCKETS],
                 list: Vec::new(),
+                pending: Vec::new(),
                 outboxes: Default::default(),
             })
         });
@@ -340,14 +351,18 @@ impl<'a, G: Grid> Tiles<'a, G> {
     }
 
     /// Relaxes the tile's cells until all that are left cost more than `horizon`.
-    fn run(&self, tile: usize, horizon: G::Cost) -> Result<Outcome<G::Cost>> {
-        let thread = rayon::current_thread_index().unwrap_or(0);
-        let mut scratch = lock(&self.scratch[thread % self.scratch.len()]);
+    fn run(
+        &self,
+        tile: usize,
+        horizon: G::Cost,
+        scratch: &mut Scratch<G::Cost>,
+    ) -> Result<Outcome<G::Cost>> {
         let Scratch {
             buckets,
             list,
+            pending: kept,
             outboxes,
-        } = &mut *scratch;
+        } = scratch;
         let mut state = lock(&self.tiles[tile]);
         self.receive(tile, &mut state)?;
         let Tile { costs, pending } = &mut *state;
@@ -360,7 +375,7 @@ impl<'a, G: Grid> Tiles<'a, G> {
             horizon,
             least,
             scale: G::Cost::scale(self.width, least, horizon),
-            pending: Vec::new(),
+            pending: std::mem::take(kept),
             buckets,
             outboxes,
         };
@@ -386,9 +401,9 @@ impl<'a, G: Grid> Tiles<'a, G> {
                 list.clear();
             }
         }
-        let left = front.pending;
-        let least = least_of(costs, &left);
-        *pending = left;
+        // planted: phases-pending
+        *kept = std::mem::replace(pending, front.pending);
+        let least = least_of(costs, pending);
         drop(state);
         let sent = self.send(tile, outboxes)?;
         Ok(Outcome {
@@ -479,6 +494,14 @@ fn wrap<G: Grid + ?Sized>(coordinate: usize) -> (usize, usize) {
     (shifted / G::SIDE, shifted % G::SIDE)
 }
 
+/// The tiles that a thread runs in a phase.
+#[derive(Default)]
+struct Queue {
+    tiles: Vec<u32>,
+    /// How many of them have been taken, or more.
+    taken: AtomicUsize,
+}
+
 /// The tiles with cells to relax.
 struct Phases<C> {
     /// By tile: the least cost to relax, or [`Cost::UNREACHED`].
@@ -487,7 +510,10 @@ struct Phases<C> {
     active: Vec<u32>,
     span: f64,
     least_span: f64,
+    /// Those that run in this phase.
     now: Vec<u32>,
+    /// The same by thread.
+    queues: Vec<Queue>,
 }
 
 impl<C: Cost> Phases<C> {
@@ -500,6 +526,7 @@ impl<C: Cost> Phases<C> {
             span,
             least_span: span,
             now: with_room(count, WHAT)?,
+            queues: tiles.scratch.iter().map(|_| Queue::default()).collect(),
         })
     }
 
@@ -512,43 +539,31 @@ impl<C: Cost> Phases<C> {
 
     /// Runs the tiles up to the next horizon; `None` if there are no more. Returns the number of
     /// relaxed cells.
-    fn run<G: Grid<Cost = C>>(
-        &mut self,
-        tiles: &Tiles<'_, G>,
-        threads: usize,
-    ) -> Result<Option<usize>> {
+    fn run<G: Grid<Cost = C>>(&mut self, tiles: &Tiles<'_, G>) -> Result<Option<usize>> {
         let costs = self.active.iter().map(|&tile| self.least[tile as usize]);
         let least = costs.fold(C::UNREACHED, less);
         if least == C::UNREACHED {
             return Ok(None);
         }
         let horizon = least.beyond(self.span);
-        self.now.clear();
-        let (all, now) = (&mut self.least, &mut self.now);
-        self.active.retain(|&tile| {
-            let least = &mut all[tile as usize];
-            let runs = *least <= horizon;
-            if runs {
-                now.push(tile);
-                *least = C::UNREACHED;
-            }
-            !runs
-        });
-        let run = |&tile: &u32| tiles.run(tile as usize, horizon);
-        let outcomes = if self.now.len() < 2 || threads < 2 {
-            collect(self.now.iter().map(run), WHAT)?
-        } else {
-            par_collect(self.now.par_iter().map(run), WHAT)?
+        self.take_up_to(horizon);
+        self.fill_queues(tiles)?;
+        let threads = self.queues.len();
+        let drain = |_| drain(&self.queues, tiles, horizon);
+        let outcomes = match threads.min(self.now.len()) {
+            1 => vec![drain(0)],
+            shares => par_collect((0..shares).into_par_iter().with_max_len(1).map(drain), WHAT)?,
         };
         let mut relaxed = 0;
-        for outcome in outcomes {
-            let outcome = outcome?;
-            let tile = outcome.tile as usize;
-            relaxed += outcome.relaxed;
-            self.activate(tile, outcome.least);
-            for (to, &cost) in outcome.sent.iter().enumerate() {
-                if cost != C::UNREACHED {
-                    self.activate(tiles.neighbour(tile, to), cost);
+        for outcomes in outcomes {
+            for outcome in outcomes? {
+                let tile = outcome.tile as usize;
+                relaxed += outcome.relaxed;
+                self.activate(tile, outcome.least);
+                for (to, &cost) in outcome.sent.iter().enumerate() {
+                    if cost != C::UNREACHED {
+                        self.activate(tiles.neighbour(tile, to), cost);
+                    }
                 }
             }
         }
@@ -563,4 +578,58 @@ impl<C: Cost> Phases<C> {
         }
         Ok(Some(relaxed))
     }
+
+    /// Moves the active tiles with costs up to the horizon to those that run now.
+    fn take_up_to(&mut self, horizon: C) {
+        self.now.clear();
+        let (all, now) = (&mut self.least, &mut self.now);
+        self.active.retain(|&tile| {
+            let least = &mut all[tile as usize];
+            let runs = *least <= horizon;
+            if runs {
+                now.push(tile);
+                *least = C::UNREACHED;
+            }
+            !runs
+        });
+    }
+
+    /// Gives the tiles that run now to their threads. Fronts cross rows, columns and diagonals, so
+    /// that neighbours there belong to different threads.
+    fn fill_queues<G: Grid<Cost = C>>(&mut self, tiles: &Tiles<'_, G>) -> Result<()> {
+        let threads = self.queues.len();
+        for queue in &mut self.queues {
+            queue.tiles.clear();
+            // planted: phases-taken
+            queue.taken.store(0, Ordering::Relaxed);
+        }
+        for &tile in &self.now {
+            let (column, row) = (tile as usize % tiles.columns, tile as usize / tiles.columns);
+            push(
+                &mut self.queues[(column + 3 * row) % threads].tiles,
+                tile,
+                WHAT,
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Runs the tiles of this thread, and then those that are left of other threads'.
+fn drain<G: Grid>(
+    queues: &[Queue],
+    tiles: &Tiles<'_, G>,
+    horizon: G::Cost,
+) -> Result<Vec<Outcome<G::Cost>>> {
+    let own = rayon::current_thread_index().unwrap_or(0) % queues.len();
+    let mut scratch = lock(&tiles.scratch[own]);
+    let mut outcomes = Vec::new();
+    for queue in queues[own..].iter().chain(&queues[..own]) {
+        // Tiles were queued before the threads began.
+        while let Some(&tile) = queue.tiles.get(queue.taken.fetch_add(1, Ordering::Relaxed)) {
+            let outcome = tiles.run(tile as usize, horizon, &mut scratch)?;
+            push(&mut outcomes, outcome, WHAT)?;
+        }
+    }
+    Ok(outcomes)
 }

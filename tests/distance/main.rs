@@ -116,7 +116,8 @@ fn check<P: Number, T: Friction>(
         let options = options.algorithm(algorithm);
         let found = Engine::cpu().cost_distance(&surface, sources, &options);
         let what = format!("{what}, {algorithm}");
-        check_result(&raster, &answer, &found.unwrap(), &options, &what);
+        let found = found.unwrap_or_else(|error| panic!("{what}: {error}, not the oracle's costs"));
+        check_result(&raster, &answer, &found, &options, &what);
     }
 }
 
@@ -136,7 +137,11 @@ fn check_result<P: Number>(
         let at = index as i32;
         let (x, y) = (at % raster.width, at / raster.width);
         match cost {
-            Some(cost) => assert_eq!(bits(index), cost.bits(), "{what}: at {x}, {y}"),
+            Some(cost) => assert_eq!(
+                bits(index),
+                cost.bits(),
+                "{what}: at {x}, {y}, not the oracle's"
+            ),
             None => assert!(found.costs().at(index).is_nan(), "{what}: at {x}, {y}"),
         }
     }
