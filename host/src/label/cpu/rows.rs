@@ -4,33 +4,49 @@ use std::mem::MaybeUninit;
 
 use crate::error::Result;
 use crate::image::BinaryImage;
-use crate::memory::{advise_large_pages, reserve};
+use crate::memory::{advise_large_pages, reserve, zeroed_vec};
 
 /// A strip's rows in an array of labels. The array's memory may be new: it is neither cleared nor
 /// read before it is written.
 ///
-/// A row first keeps some provisional labels at its start. Then the rows are written as a whole,
+/// A row first keeps some provisional labels, at its start. Then the rows are written as a whole,
 /// from the first to the last.
+///
+/// Of an array that is 0, the first rows keep their labels in a list, for as long as they are few.
+/// So its pages, which the system clears when they are first touched, are touched when they are
+/// written.
 pub(in crate::label) struct LabelRows<'a> {
     labels: &'a mut [MaybeUninit<u32>],
     width: usize,
+    /// Whether the array was 0 before rows kept labels in it.
+    is_zero: bool,
     /// The number of labels that each row keeps, for the rows so far.
     kept: Vec<u32>,
+    /// The labels kept by the first rows.
+    list: Vec<u32>,
+    /// The number of these rows.
+    listed: usize,
     /// The number of rows that are written as a whole.
     written: usize,
+    /// The number of labels in the list that these rows have kept.
+    taken: usize,
 }
+
+/// Labels are in the list while there is no more than one for so many pixels.
+const PIXELS_PER_LISTED: usize = 16;
 
 impl<'a> LabelRows<'a> {
     /// Strips of `rows` rows of an array to be overwritten; the last strip may have fewer rows.
     pub(super) fn of_strips(labels: &'a mut [u32], width: u32, rows: u32) -> Result<Vec<Self>> {
-        let labels: *mut [u32] = labels;
-        // SAFETY: the memory is that of `labels`, borrowed for as long, and the types have the same
-        // layout. Only elements with a value are written to it.
-        let memory = unsafe { &mut *(labels as *mut [MaybeUninit<u32>]) };
-        Self::divide(memory, width, rows)
+        Self::divide(uninit(labels), width, rows, false)
     }
 
-    fn divide(memory: &'a mut [MaybeUninit<u32>], width: u32, rows: u32) -> Result<Vec<Self>> {
+    fn divide(
+        memory: &'a mut [MaybeUninit<u32>],
+        width: u32,
+        rows: u32,
+        is_zero: bool,
+    ) -> Result<Vec<Self>> {
         let width = width as usize;
         let strip = |labels: &'a mut [MaybeUninit<u32>]| {
             let mut kept = Vec::new();
@@ -38,8 +54,12 @@ impl<'a> LabelRows<'a> {
             Ok(Self {
                 labels,
                 width,
+                is_zero,
                 kept,
+                list: Vec::new(),
+                listed: 0,
                 written: 0,
+                taken: 0,
             })
         };
         memory
@@ -49,15 +69,33 @@ impl<'a> LabelRows<'a> {
     }
 
     /// Keeps `labels`, at most one per pixel, in the next row.
-    pub(super) fn keep(&mut self, labels: &[u32]) {
-        let start = self.kept.len() * self.width;
-        self.labels[start..][..labels.len()].write_copy_of_slice(labels);
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    pub(super) fn keep(&mut self, labels: &[u32]) -> Result<()> {
+        let rows = self.kept.len() + 1;
+        let fit = self.list.len() + labels.len() <= rows * self.width / PIXELS_PER_LISTED;
+        if self.is_zero && self.listed + 1 == rows && fit {
+            if self.list.is_empty() {
+                let most = self.labels.len() / PIXELS_PER_LISTED;
+                reserve(&mut self.list, most, "the labels of runs")?;
+            }
+            self.list.extend_from_slice(labels);
+            self.listed += 1;
+        } else {
+            let start = self.kept.len() * self.width;
+            self.labels[start..][..labels.len()].write_copy_of_slice(labels);
+        }
         self.kept.push(labels.len() as u32);
+        Ok(())
     }
 
     /// The labels kept in the next row to be written.
     pub(super) fn kept(&self) -> &[u32] {
         let count = self.kept[self.written] as usize;
+        if self.written < self.listed {
+            return &self.list[self.taken..][..count];
+        }
         let kept = &self.labels[self.written * self.width..][..count];
         // SAFETY: `keep` has written this number of elements from the row's start on.
         unsafe { kept.assume_init_ref() }
@@ -67,6 +105,42 @@ impl<'a> LabelRows<'a> {
     pub(super) fn write(&mut self, row: &[u32]) {
         let start = self.written * self.width;
         self.labels[start..][..self.width].write_copy_of_slice(row);
+        self.next_row();
+    }
+
+    /// Lets `fill` write the next row if it is 0, by the labels it has kept and the row above,
+    /// which is empty for the first row. Returns whether it is.
+    pub(super) fn fill_zeros(&mut self, fill: impl FnOnce(&[u32], &[u32], &mut [u32])) -> bool {
+        if self.written >= self.listed {
+            return false;
+        }
+        let start = self.written * self.width;
+        let (before, row) = self.labels.split_at_mut(start);
+        let (above, row) = (
+            &before[start.saturating_sub(self.width)..],
+            &mut row[..self.width],
+        );
+        // SAFETY: rows are listed in an array that was 0, and what has been written to it since are
+        // values.
+        let (above, row) = unsafe { (above.assume_init_ref(), row.assume_init_mut()) };
+        let count = self.kept[self.written] as usize;
+        fill(&self.list[self.taken..][..count], above, row);
+        self.next_row();
+        true
+    }
+
+    /// The latest row that was written as a whole.
+    pub(super) fn latest(&self) -> Option<&[u32]> {
+        let start = self.written.checked_sub(1)? * self.width;
+        let row = &self.labels[start..][..self.width];
+        // SAFETY: all elements of a row have a value when it counts as written.
+        Some(unsafe { row.assume_init_ref() })
+    }
+
+    fn next_row(&mut self) {
+        if self.written < self.listed {
+            self.taken += self.kept[self.written] as usize;
+        }
         self.written += 1;
     }
 
@@ -75,6 +149,18 @@ impl<'a> LabelRows<'a> {
         self.written * self.width
     }
 }
+
+/// An array as memory to be overwritten.
+fn uninit(labels: &mut [u32]) -> &mut [MaybeUninit<u32>] {
+    let labels: *mut [u32] = labels;
+    // SAFETY: the memory is that of `labels`, borrowed for as long, and the types have the same
+    // layout. Only elements with a value are written to it, here in this module.
+    unsafe { &mut *(labels as *mut [MaybeUninit<u32>]) }
+}
+
+/// New arrays of so many bytes are pages of the system's, which are 0. (glibc may take smaller ones
+/// from what was freed before, and would clear them. Unit tests take small ones, too.)
+const FROM_SYSTEM: usize = if cfg!(test) { 1 << 10 } else { 32 << 20 };
 
 /// The labels of `image`, in new memory that `write` fills, in strips of `rows` rows.
 ///
@@ -85,12 +171,27 @@ pub(super) fn written<R>(
     rows: u32,
     write: impl FnOnce(&mut [LabelRows<'_>]) -> Result<R>,
 ) -> Result<(Vec<u32>, R)> {
+    let from_system = image.pixel_count() as usize >= FROM_SYSTEM / size_of::<u32>();
+    written_to(from_system, image, rows, write)
+}
+
+fn written_to<R>(
+    zeros: bool,
+    image: &BinaryImage,
+    rows: u32,
+    write: impl FnOnce(&mut [LabelRows<'_>]) -> Result<R>,
+) -> Result<(Vec<u32>, R)> {
     let pixels = image.pixel_count() as usize;
     let mut labels = Vec::new();
-    reserve(&mut labels, pixels, "labels")?;
-    let memory = &mut labels.spare_capacity_mut()[..pixels];
+    let memory = if zeros {
+        labels = zeroed_vec(pixels, "labels")?;
+        uninit(&mut labels)
+    } else {
+        reserve(&mut labels, pixels, "labels")?;
+        &mut labels.spare_capacity_mut()[..pixels]
+    };
     advise_large_pages(memory);
-    let mut strips = LabelRows::divide(memory, image.width(), rows)?;
+    let mut strips = LabelRows::divide(memory, image.width(), rows, zeros)?;
     let result = write(&mut strips)?;
     let written: usize = strips.iter().map(LabelRows::elements_written).sum();
     assert_eq!(written, pixels, "some rows have no labels");
@@ -105,25 +206,43 @@ pub(super) fn written<R>(
 mod tests {
     use super::*;
 
+    /// Rows of 17 pixels. Of those that are 0, the first ones keep their labels in the list.
     #[test]
     fn rows_keep_labels_until_they_are_written() {
-        let image = BinaryImage::new(4, 3).unwrap();
+        let image = BinaryImage::new(17, 5).unwrap();
+        let kept: [&[u32]; 5] = [&[7], &[8], &[3; 17], &[9, 1], &[4; 17]];
         let fill = |strips: &mut [LabelRows<'_>]| {
-            strips[0].keep(&[7, 8]);
-            strips[0].keep(&[]);
-            strips[1].keep(&[9, 9, 9, 9]);
-            assert_eq!(strips[0].kept(), [7, 8]);
-            strips[0].write(&[1; 4]);
-            assert!(strips[0].kept().is_empty());
-            strips[0].write(&[2; 4]);
-            assert_eq!(strips[1].kept(), [9; 4]);
-            strips[1].write(&[3; 4]);
+            let strip = |y: usize| y / 3;
+            for (y, kept) in kept.iter().enumerate() {
+                strips[strip(y)].keep(kept)?;
+            }
+            let listed = if strips[0].is_zero { [2, 0] } else { [0, 0] };
+            assert_eq!([strips[0].listed, strips[1].listed], listed);
+            for (y, kept) in kept.iter().enumerate() {
+                let strip = &mut strips[strip(y)];
+                assert_eq!(strip.kept(), *kept);
+                let last = [y as u32; 2];
+                let latest = strip.latest().unwrap_or(&[]).to_vec();
+                let is_zero = strip.fill_zeros(|labels, above, row| {
+                    assert_eq!(labels, *kept);
+                    assert_eq!(above, latest);
+                    row[15..].copy_from_slice(&last);
+                });
+                if !is_zero {
+                    strip.write(&[&[0; 15], &last[..]].concat());
+                }
+                assert_eq!(strip.latest().unwrap()[14..], [&[0], &last[..]].concat());
+            }
             Ok(())
         };
-        let expected = [[1; 4], [2; 4], [3; 4]].concat();
-        assert_eq!(written(&image, 2, fill).unwrap().0, expected);
-        let mut array = vec![5; 12];
-        fill(&mut LabelRows::of_strips(&mut array, 4, 2).unwrap()).unwrap();
+        let expected: Vec<u32> = (0..5)
+            .flat_map(|y| [&[0; 15], &[y; 2][..]].concat())
+            .collect();
+        for zeros in [false, true] {
+            assert_eq!(written_to(zeros, &image, 3, fill).unwrap().0, expected);
+        }
+        let mut array = vec![5; 17 * 5];
+        fill(&mut LabelRows::of_strips(&mut array, 17, 3).unwrap()).unwrap();
         assert_eq!(array, expected);
     }
 
@@ -133,9 +252,8 @@ mod tests {
         let image = BinaryImage::new(4, 2).unwrap();
         let _ = written(&image, 2, |strips| {
             strips[0].write(&[1; 4]);
-            strips[0].keep(&[2; 4]);
-            strips[0].keep(&[2; 4]);
-            Ok(())
+            strips[0].keep(&[2; 4])?;
+            strips[0].keep(&[2; 4])
         });
     }
 }

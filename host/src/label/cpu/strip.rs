@@ -1,12 +1,13 @@
 //! Two passes over a strip of rows: assign provisional labels to runs, then fill pixels.
 //!
 //! Between the passes, the provisional labels of a row's runs are kept in the result itself, at the
-//! row's start ([`LabelRows`]). So the passes need no memory per run, only some rows of labels and
-//! the forest.
+//! row's start, or in a list while they are few ([`LabelRows`]). So the passes need no more than a
+//! quarter of a byte per pixel, some rows of labels and the forest.
 //!
 //! In drawings and masks, most words equal the word above. Their runs have the labels of the runs
 //! above, and their pixels those of the pixels above. So the second pass updates one row of labels
-//! from row to row, and copies it to the result, which is written once and never read.
+//! from row to row, and copies it to the result, which is written once and never read. In a result
+//! that is 0, it writes words with foreground alone.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -127,7 +128,7 @@ impl<'a> Strip<'a> {
                 &above_labels,
             )?;
             if let Some(rows) = &mut kept {
-                rows.keep(&row_labels[1..][..runs]);
+                rows.keep(&row_labels[1..][..runs])?;
             }
             std::mem::swap(&mut row_labels, &mut above_labels);
             meter.count_row(self, y)?;
@@ -148,10 +149,26 @@ impl<'a> Strip<'a> {
         let width = self.image.width() as usize;
         let row_words = self.image.words_per_row();
         let background = zeroed_vec(row_words, "a row")?;
-        let mut labels = zeroed_vec(row_words * WORD_BITS, "the labels of a row")?;
-        for y in self.rows.clone() {
+        let words = |y| {
             let (row, above) = self.words(y);
-            let above = above.unwrap_or(&background);
+            (row, above.unwrap_or(&background[..]))
+        };
+        let mut all = self.rows.clone();
+        while !all.is_empty() {
+            let (row, above) = words(all.start);
+            if !rows.fill_zeros(|kept, from, to| fill_zeros(row, above, kept, from, to, &number)) {
+                break;
+            }
+            meter.count_row(self, all.start)?;
+            all.start += 1;
+        }
+        let mut labels = zeroed_vec(row_words * WORD_BITS, "the labels of a row")?;
+        if let Some(latest) = rows.latest() {
+            // planted: rows-latest
+            labels[..width].copy_from_slice(latest);
+        }
+        for y in all {
+            let (row, above) = words(y);
             fill_row(row, above, rows.kept(), &mut labels, &number);
             rows.write(&labels[..width]);
             meter.count_row(self, y)?;
@@ -245,6 +262,9 @@ fn join_row_anywhere(
             continue;
         }
         let (row_starts, above_starts) = (w.starts(), u.starts());
+        if w == u && row_starts == 0 {
+            continue; // The inside of runs that touch further left.
+        }
         // Copies the labels of as many runs as can start here: a copy of constant length is
         // cheaper, and later copies overwrite the surplus.
         let new = &mut row_labels[row_runs + 1..][..RUNS_PER_WORD];
@@ -270,6 +290,7 @@ fn join_row_anywhere(
 
 /// Turns the labels of the row above into those of `row`, in whole words of pixels. `runs` are the
 /// provisional labels of the row's runs.
+#[inline(always)]
 fn fill_row(
     row: &[u64],
     above: &[u64],
@@ -296,8 +317,43 @@ fn fill_row(
     }
 }
 
+/// Fills one row of pixels, which are 0. `runs` are the provisional labels of the row's runs, and
+/// `above_labels` the labels of the row above, if there is one.
+#[inline(always)]
+fn fill_zeros(
+    row: &[u64],
+    above: &[u64],
+    runs: &[u32],
+    above_labels: &[u32],
+    labels: &mut [u32],
+    number: &impl Fn(u32) -> u32,
+) {
+    let mut runs = runs.iter().copied();
+    let mut last = 0;
+    let words = Word::of_row(row).zip(above).enumerate();
+    for ((i, (w, &above)), labels) in words.zip(labels.chunks_mut(WORD_BITS)) {
+        if w.bits == 0 {
+            last = 0;
+            continue;
+        }
+        if w.bits != above || w.bits == u64::MAX {
+            fill_word(w, last, labels, &mut runs, number);
+        } else {
+            let skipped = w.starts().count_ones() as usize;
+            if skipped > 0 {
+                runs.nth(skipped - 1);
+            }
+            let from = &above_labels[i * WORD_BITS..][..labels.len()];
+            // planted: rows-above
+            labels.copy_from_slice(from);
+        }
+        last = labels[labels.len() - 1];
+    }
+}
+
 /// Writes the labels of a word's pixels, which are the numbers of the next of `runs`. `last` is the
 /// label of the pixel to the left.
+#[inline(always)]
 fn fill_word(
     w: Word,
     last: u32,
