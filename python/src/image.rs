@@ -428,7 +428,8 @@ fn image(py: Python<'_>, width: usize, height: usize, words: Vec<u64>) -> PyResu
     image.map_err(errors::from_library)
 }
 
-/// Packs some rows into `words`, by bands of at least `least` pixels on all threads.
+/// Packs some rows into `words`, by bands of at least `least` pixels on all threads; as one band,
+/// which this thread packs, where there is one.
 fn pack_rows<T: Sample + Send + Sync>(
     array: ArrayView<'_, T, Ix2>,
     threshold: T,
@@ -436,7 +437,11 @@ fn pack_rows<T: Sample + Send + Sync>(
     least: usize,
 ) -> trazar::Result<()> {
     let (height, width) = array.dim();
-    let bands = (array.len() / least).clamp(1, 4 * rayon::current_num_threads());
+    let most = match rayon::current_num_threads() {
+        1 => 1,
+        threads => 4 * threads,
+    };
+    let bands = (array.len() / least).clamp(1, most);
     let rows = height.div_ceil(bands);
     words
         .par_chunks_mut(rows * width.div_ceil(64))

@@ -34,7 +34,7 @@ const STRIPS_PER_THREAD: usize = 2;
 const LEAST_ROWS: u32 = 32;
 
 /// Smaller images are labelled in one strip, on the caller's thread, unless the algorithm is
-/// requested by name. On 2 threads, images of 256² take half to all of the time that they take in
+/// requested by name; so are all where there is one thread. On 2 threads, images of 256² take half to all of the time that they take in
 /// strips, depending on their content; those of 512² take about the same.
 pub(super) const LEAST_PIXELS: u64 = 1 << 17;
 
@@ -86,7 +86,8 @@ pub(in crate::label) fn label_band(
 
 /// The number of rows of a strip for these options.
 fn rows_for(image: &BinaryImage, options: &LabelOptions) -> u32 {
-    if options.algorithm.is_none() && image.pixel_count() < LEAST_PIXELS {
+    let is_one = image.pixel_count() < LEAST_PIXELS || rayon::current_num_threads() == 1;
+    if options.algorithm.is_none() && is_one {
         return image.height();
     }
     rows_of_strip(image.height())
