@@ -231,9 +231,6 @@ pub(crate) fn par_zeroed_pieces<T: bytemuck::Zeroable + Send>(
     what: &'static str,
     write: impl Fn(usize, &mut [T]) + Sync,
 ) -> Result<Vec<T>> {
-    /// The largest array that glibc's allocator may keep for another one.
-    const KEPT_BYTES: usize = 32 << 20;
-
     if len.saturating_mul(size_of::<T>()) > KEPT_BYTES {
         let mut all = zeroed_vec(len, what)?;
         advise_large_pages(&mut all);
@@ -294,6 +291,10 @@ fn par_for_each_piece<T: Send>(
         all.par_chunks_mut(size).enumerate().for_each(&work);
     }
 }
+
+/// The size in bytes up to which glibc's allocator may reuse a freed array for a new one. Memory of
+/// larger arrays comes from the system, cleared.
+pub(crate) const KEPT_BYTES: usize = 32 << 20;
 
 /// The smallest array for which large pages are requested: two of them.
 #[cfg(target_os = "linux")]

@@ -34,9 +34,9 @@ const STRIPS_PER_THREAD: usize = 2;
 const LEAST_ROWS: u32 = 32;
 
 /// Smaller images are labelled in one strip, on the caller's thread, unless the algorithm is
-/// requested by name; so are all where there is one thread. On 2 threads, images of 256² take half to all of the time that they take in
+/// requested by name. On 2 threads, images of 256² take half to all of the time that they take in
 /// strips, depending on their content; those of 512² take about the same.
-pub(super) const LEAST_PIXELS: u64 = 1 << 17;
+const LEAST_PIXELS: u64 = 1 << 17;
 
 /// Labels the components of `image`.
 pub(super) fn label(
@@ -86,15 +86,24 @@ pub(in crate::label) fn label_band(
 
 /// The number of rows of a strip for these options.
 fn rows_for(image: &BinaryImage, options: &LabelOptions) -> u32 {
-    let is_one = image.pixel_count() < LEAST_PIXELS || rayon::current_num_threads() == 1;
-    if options.algorithm.is_none() && is_one {
-        return image.height();
+    match options.algorithm {
+        None => usual_rows(image.pixel_count(), image.height()),
+        Some(_) => rows_of_strip(image.height()),
     }
-    rows_of_strip(image.height())
 }
 
-/// The number of rows of a strip.
-pub(super) fn rows_of_strip(height: u32) -> u32 {
+/// The number of rows of a strip of an image of `pixels` pixels: all of its rows, if the image is
+/// small or there is only one thread.
+pub(super) fn usual_rows(pixels: u64, height: u32) -> u32 {
+    if pixels < LEAST_PIXELS || rayon::current_num_threads() == 1 {
+        height
+    } else {
+        rows_of_strip(height)
+    }
+}
+
+/// The number of rows of a strip if all threads work.
+fn rows_of_strip(height: u32) -> u32 {
     let strips = (rayon::current_num_threads() * STRIPS_PER_THREAD) as u32;
     height.div_ceil(strips).max(LEAST_ROWS)
 }

@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use crate::error::Result;
 use crate::image::BinaryImage;
-use crate::memory::{advise_large_pages, reserve, zeroed_vec};
+use crate::memory::{KEPT_BYTES, advise_large_pages, reserve, zeroed_vec};
 
 /// A strip's rows in an array of labels. The array's memory may be new: it is neither cleared nor
 /// read before it is written.
@@ -12,9 +12,9 @@ use crate::memory::{advise_large_pages, reserve, zeroed_vec};
 /// A row first keeps some provisional labels, at its start. Then the rows are written as a whole,
 /// from the first to the last.
 ///
-/// Of an array that is 0, the first rows keep their labels in a list, for as long as they are few.
-/// So its pages, which the system clears when they are first touched, are touched when they are
-/// written.
+/// In an array of zeros, the first rows keep their labels in a list, as long as there are few
+/// labels. The system clears a page when it is first touched; with the list, that is just before
+/// the page's pixels are written.
 pub(in crate::label) struct LabelRows<'a> {
     labels: &'a mut [MaybeUninit<u32>],
     width: usize,
@@ -32,7 +32,7 @@ pub(in crate::label) struct LabelRows<'a> {
     taken: usize,
 }
 
-/// Labels are in the list while there is no more than one for so many pixels.
+/// Rows keep their labels in the list as long as it has at most one label per this many pixels.
 const PIXELS_PER_LISTED: usize = 16;
 
 impl<'a> LabelRows<'a> {
@@ -158,9 +158,9 @@ fn uninit(labels: &mut [u32]) -> &mut [MaybeUninit<u32>] {
     unsafe { &mut *(labels as *mut [MaybeUninit<u32>]) }
 }
 
-/// New arrays of so many bytes are pages of the system's, which are 0. (glibc may take smaller ones
-/// from what was freed before, and would clear them. Unit tests take small ones, too.)
-const FROM_SYSTEM: usize = if cfg!(test) { 1 << 10 } else { 32 << 20 };
+/// New arrays of at least this many bytes are requested from the system as zeros. Unit tests have
+/// small images, and request zeros for these, too.
+const FROM_SYSTEM: usize = if cfg!(test) { 1 << 10 } else { KEPT_BYTES };
 
 /// The labels of `image`, in new memory that `write` fills, in strips of `rows` rows.
 ///

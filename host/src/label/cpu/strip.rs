@@ -162,6 +162,9 @@ impl<'a> Strip<'a> {
             meter.count_row(self, all.start)?;
             all.start += 1;
         }
+        if all.is_empty() {
+            return Ok(());
+        }
         let mut labels = zeroed_vec(row_words * WORD_BITS, "the labels of a row")?;
         if let Some(latest) = rows.latest() {
             // planted: rows-latest
@@ -308,10 +311,7 @@ fn fill_row(
         if w.bits != above {
             fill_word(w, last, labels, &mut runs, number);
         } else if w.bits != 0 {
-            let skipped = w.starts().count_ones() as usize;
-            if skipped > 0 {
-                runs.nth(skipped - 1);
-            }
+            skip_runs(w, &mut runs);
         }
         last = labels[WORD_BITS - 1];
     }
@@ -339,15 +339,21 @@ fn fill_zeros(
         if w.bits != above || w.bits == u64::MAX {
             fill_word(w, last, labels, &mut runs, number);
         } else {
-            let skipped = w.starts().count_ones() as usize;
-            if skipped > 0 {
-                runs.nth(skipped - 1);
-            }
+            skip_runs(w, &mut runs);
             let from = &above_labels[i * WORD_BITS..][..labels.len()];
             // planted: rows-above
             labels.copy_from_slice(from);
         }
         last = labels[labels.len() - 1];
+    }
+}
+
+/// Takes the labels of the runs that start in a word.
+#[inline(always)]
+fn skip_runs(w: Word, runs: &mut impl Iterator<Item = u32>) {
+    let starts = w.starts().count_ones() as usize;
+    if starts > 0 {
+        runs.nth(starts - 1);
     }
 }
 

@@ -67,11 +67,7 @@ impl NumberedValues {
         crate::threads::ensure();
         let height = image.height();
         let pixels = u64::from(image.width()) * u64::from(height);
-        let rows = if rayon::current_num_threads() == 1 || pixels < parallel::LEAST_PIXELS {
-            height
-        } else {
-            parallel::rows_of_strip(height)
-        };
+        let rows = parallel::usual_rows(pixels, height);
         let numbered = Self::in_strips(rows, image, connectivity)?;
         progress.report(1, 2)?;
         Ok(numbered)
