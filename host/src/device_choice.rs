@@ -278,11 +278,11 @@ impl Job {
                 let copies = 0.42 * cells as f64;
                 let distance = (searched as f64 / pins.max(1) as f64).sqrt();
                 let pins_of_net = pins as f64 / nets.max(1) as f64;
-                // A pin's distance field ends about 70 cells from it, and the nearest of 10,000
-                // pins is found in 5 µs. At larger distances, a search advances by one cell per
-                // microsecond.
-                let pin = if layers == 1 && distance <= 70.0 {
-                    4_000.0 + 0.5 * pins_of_net
+                // Pins that are up to some 200 cells apart have distance fields, along which paths
+                // are followed, and the nearest of 10,000 pins is found in 5 µs. At larger
+                // distances, a search advances by one cell per microsecond.
+                let pin = if layers == 1 && distance <= 200.0 {
+                    3_000.0 + 200.0 * distance + 0.5 * pins_of_net
                 } else {
                     1_000.0 * distance
                 };

@@ -222,6 +222,8 @@ macro_rules! suite {
                 routes_to_what_is_far_or_nowhere
                 routes_along_long_paths
                 routes_where_all_paths_tie
+                routes_in_wide_boxes
+                routes_with_ties_that_stay_open
             }
             route_tiles {
                 routes_of_several_nets_in_one_launch

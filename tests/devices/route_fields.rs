@@ -293,10 +293,10 @@ pub(crate) fn what_is_left_to_tiles_is_said<D: Device>(device: &D) {
     assert_uses(device, "free edges", &free, &nets, &uses);
 
     // A pin with cells that no box can hold; another net fits.
-    let side = 260;
-    let large = RoutingGrid::uniform(side, side, 1).unwrap();
+    let (width, height) = (1000, 530);
+    let large = RoutingGrid::uniform(width, height, 1).unwrap();
     let mut wide = close(4);
-    wide.pins[3].cells.push(Cell::at(side - 1, side - 1));
+    wide.pins[3].cells.push(Cell::at(width - 1, height - 1));
     let window = Window {
         x: 0,
         y: 0,
@@ -450,4 +450,47 @@ pub(crate) fn routes_where_all_paths_tie<D: Device>(device: &D) {
         Pin::from(Cell::at(5, 5)),
     ]);
     assert_nets(device, "two ways", &grid.unwrap(), &[fork]);
+}
+
+/// Boxes of more cells than a block can hold while it joins pins, and than indices of 16 bits
+/// count: paths through several parts of a box, and ties in a part of it.
+pub(crate) fn routes_in_wide_boxes<D: Device>(device: &D) {
+    let (width, height) = (440, 300);
+    let grid = random_grid(width, height, 1, Weights::Small, seed());
+    let corners = [(3, 5), (430, 290), (435, 7), (200, 150)];
+    let net = |cells: &[(u32, u32)]| Net::from_cells(cells.iter().map(|&(x, y)| Cell::at(x, y)));
+    assert_uses(
+        device,
+        "corners",
+        &grid,
+        &[net(&corners)],
+        &[by_fields_alone(3)],
+    );
+    let even = RoutingGrid::uniform(width, height, 3).unwrap();
+    let near = [(250, 200), (300, 260), (230, 290), (251, 201)];
+    assert_uses(device, "ties", &even, &[net(&near)], &[by_fields_alone(3)]);
+}
+
+/// Ties that a block has no room for: a search decides between the paths, and fields continue.
+pub(crate) fn routes_with_ties_that_stay_open<D: Device>(device: &D) {
+    let one_search = |by_fields: usize| {
+        let mut used = by_fields_alone(by_fields);
+        used.by_searches = 1;
+        used
+    };
+    // Many paths across a large rectangle.
+    let (width, height) = (300, 260);
+    let grid = RoutingGrid::uniform(width, height, 3).unwrap();
+    let corners = [(0, 0), (299, 259), (290, 250)].map(|(x, y)| Cell::at(x, y));
+    let net = Net::from_cells(corners);
+    assert_uses(device, "a large rectangle", &grid, &[net], &[one_search(1)]);
+    // Many cells of the tree at the same distance.
+    let side = 64;
+    let grid = RoutingGrid::uniform(side, side, 3).unwrap();
+    let columns = |first: u32| {
+        let columns = (first..side).step_by(2);
+        Pin::new(columns.flat_map(|x| (0..side).map(move |y| Cell::at(x, y))))
+    };
+    let net = Net::new([columns(0), columns(1)]);
+    assert_uses(device, "columns", &grid, &[net], &[one_search(0)]);
 }

@@ -54,8 +54,8 @@ pub enum Fallback {
     Layers,
     /// The grid has edges of weight 0.
     FreeEdges,
-    /// The pins are too far from each other, or have cells too far from each other, for the shared
-    /// memory of the GPU's blocks.
+    /// The pins are too far from each other, or have cells too far from each other, for the largest
+    /// boxes that the GPU's blocks can hold; or there are only two, in a large window.
     FarApart,
     /// The net's fields, or its window, have more cells than can be routed at the same time.
     TooLarge,

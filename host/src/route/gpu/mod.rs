@@ -21,7 +21,7 @@
 //! | by fields, per net that is routed at the same time | 8 | some 64, and, up to 256 MiB, twice that for boxes that grow | 4 | 1/8 for the tree |
 //! | by sweeps | 8, or 12 | 8 | 4 | 1/8 for the tree; 8 for steps where edges are free |
 //!
-//! And some 24 bytes per cell of a pin.
+//! And some 24 bytes per cell of a pin; while fields grow, up to 270 MB of labels.
 
 mod fields;
 mod grid;

@@ -5,8 +5,8 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::offer::Mine;
 use super::{
-    Boxes, CellXy, DistanceBound, Field, FieldNet, GRAIN, GrowingTrees, JoinOutput, MANY,
-    NetResult, PinState, ties,
+    Boxes, CellXy, DistanceBound, Field, FieldNet, GrowingTrees, JoinOutput, MANY, NetResult,
+    PinState, ties,
 };
 use crate::route::tiles::JoinedPin;
 
@@ -15,21 +15,20 @@ pub(super) const BLOCK: u32 = 512;
 pub(super) const WARPS: u32 = BLOCK / WARP_SIZE;
 /// Cells of a path, or of a pin, that are offered to fields at a time.
 pub(super) const CHUNK: u32 = BLOCK;
-/// The most columns, and the most rows, of the part of a box at hand.
-pub(super) const PART_SIDE: u32 = 124;
-/// The most cells of a part.
-pub(super) const PART_CELLS: u32 = (PART_SIDE + GRAIN) * (PART_SIDE + GRAIN);
+/// The most cells of the part of a box at hand, and of one for which there is more memory.
+pub const PART_CELLS: u32 = 128 * 128;
+pub(super) const WIDE_PART_CELLS: u32 = 192 * 256;
 
-/// The dynamic shared memory of [`join_pins`](fn@join_pins) for nets of up to `pins` pins with
-/// boxes of up to `cells` cells, in bytes.
+/// The dynamic shared memory of [`join_pins`](fn@join_pins) for nets of up to `pins` pins, with a
+/// capacity of `capacity` cells, in bytes.
 #[must_use]
-pub const fn join_bytes(pins: u32, cells: u32) -> u32 {
-    2 * part_cells(cells) + 2 * cells + 3 * 4 * pins
+pub const fn join_bytes(pins: u32, capacity: u32) -> u32 {
+    2 * part_cells(capacity) + 2 * capacity + 3 * 4 * pins
 }
 
-/// The most cells of boxes for which [`join_bytes`] gives no more than `bytes`.
+/// The largest capacity for which [`join_bytes`] gives no more than `bytes`.
 #[must_use]
-pub const fn join_cells(bytes: u32, pins: u32) -> u32 {
+pub const fn join_capacity(bytes: u32, pins: u32) -> u32 {
     let left = bytes.saturating_sub(3 * 4 * pins);
     // The cases differ in what a part takes: twice the cells, the maximum, or the cells.
     if left >= 4 * PART_CELLS {
@@ -41,8 +40,8 @@ pub const fn join_cells(bytes: u32, pins: u32) -> u32 {
     }
 }
 
-/// The memory, in half words, for parts of boxes of up to `cells` cells, and for the boxes
-/// themselves. The distance between a part's rows is less than twice their length.
+/// The memory, in half words, for parts of boxes and for rectangles of up to `cells` cells. The
+/// distance between a part's rows is less than twice their length.
 #[inline(always)]
 const fn part_cells(cells: u32) -> u32 {
     if 2 * cells < PART_CELLS {
@@ -72,9 +71,12 @@ pub(super) mod word {
     /// Whether such a path leaves the part of the box at hand.
     pub(in super::super) const LEFT_PART: u32 = 9;
     /// The rectangle around the cells at which they begin: first and last column, first and last
-    /// row.
+    /// row. Once the path is known, of the rectangle in which it lies: first column, number of
+    /// columns, first row.
     pub(in super::super) const BOUNDS: u32 = 10;
-    pub(in super::super) const WORDS: u32 = 14;
+    /// Whether a tie stays open.
+    pub(in super::super) const OPEN_TIE: u32 = 14;
+    pub(in super::super) const WORDS: u32 = 15;
 }
 
 /// No cell of a box.
@@ -98,8 +100,10 @@ pub(super) struct Join<'a> {
     /// By cell of the part of a box at hand, as half words: the next cell on the way down. While a
     /// tie is resolved, other half words: see `ties.rs`.
     pub(super) part: SharedView<u32>,
-    /// Cells of a box.
+    /// Cells of the part or rectangle at hand.
     pub(super) queue: SharedView<u16>,
+    /// The most cells of a rectangle in which ties are resolved.
+    pub(super) capacity: u32,
     /// Columns and rows of a chunk of cells.
     pub(super) xs: SharedView<u32>,
     pub(super) ys: SharedView<u32>,
@@ -141,8 +145,7 @@ impl Join<'_> {
         (DistanceBound((least >> 32) as u32), least as u32)
     }
 
-    /// Joins pins until none is left, or none is known to be the nearest. Returns the number of
-    /// joined pins and of their paths' cells.
+    /// Joins pins until none is left, none is known to be the nearest, or a tie stays open.
     #[inline(always)]
     fn run(&self, added: View<'_, CellXy>, joined: ViewMut<'_, JoinedPin>) -> (u32, u32) {
         let t = thread::thread_idx_x();
@@ -168,7 +171,15 @@ impl Join<'_> {
                 self.distance_bounds.st(pin, DistanceBound::JOINED);
                 self.words.st(word::TIE, 0);
             }
-            end = self.join(pin, cost, end, mine);
+            let path_end = self.join(pin, cost, end, mine);
+            if path_end == END {
+                if t == 0 {
+                    self.distance_bounds.st(pin, bound);
+                }
+                thread::sync_threads();
+                return (count, end);
+            }
+            end = path_end;
             let field = self.field(pin);
             if t == 0 {
                 let record = JoinedPin {
@@ -190,8 +201,8 @@ impl Join<'_> {
         }
     }
 
-    /// Writes a pin's path, from `end` on, and adds it to the tree; returns the path's end. Called
-    /// by the whole block; ends with a barrier.
+    /// Writes a pin's path, from `end` on, and adds it to the tree; returns the path's end, or
+    /// [`END`] if it has a tie that stays open. Called by the whole block; ends with a barrier.
     ///
     /// The path is first followed to its end, to look for ties. Most paths are one chunk, which
     /// then need not be followed again.
@@ -207,6 +218,9 @@ impl Join<'_> {
         let mut left = 0;
         if !is_looking {
             left = ties::resolve(self, field, start, cost);
+            if left == 0 {
+                return END;
+            }
         }
         loop {
             let mut part = None;
@@ -226,6 +240,9 @@ impl Join<'_> {
                 from = start;
                 if self.words.ld(word::TIE) != 0 {
                     left = ties::resolve(self, field, start, cost);
+                    if left == 0 {
+                        return END;
+                    }
                     continue;
                 }
                 if !is_short {
@@ -236,7 +253,7 @@ impl Join<'_> {
             if t < count {
                 let index = match part {
                     Some(part) => part.index(self.queue.ld(t).into(), field),
-                    None => self.queue.ld(left - 1 - t).into(),
+                    None => ties::path_cell(self, field, left - 1 - t),
                 };
                 cell = field.cell_at(index);
                 let net = self.net();
@@ -272,7 +289,7 @@ pub(super) fn warp_least(mut key: u64, lanes: u32) -> u64 {
 ///
 /// ```text
 /// add the given cells to the tree, and offer them to the fields around them
-/// until no pin is left, or the least bound is not exact:
+/// until no pin is left, or the least bound is not exact, or a tie stays open:
 ///     take the pin with the least bound
 ///     walk down its field from the tree to the pin; resolve ties, if there are any
 ///     add the path's cells and the pin's to the tree, and offer them to fields
@@ -287,7 +304,8 @@ pub(super) fn warp_least(mut key: u64, lanes: u32) -> u64 {
 ///   [`DistanceBound::JOINED`].
 /// - No edge weighs 0.
 /// - The launch has [`join_bytes`] of dynamic shared memory for the most pins of a net, one at
-///   least, and `most_cells`, a multiple of 16; no box has more cells.
+///   least, and a `capacity` that is a multiple of 16 and no more than 2¹⁶. No box has more
+///   cells, unless the capacity is [`PART_CELLS`] or more.
 /// - Nothing else uses what is written meanwhile.
 #[kernel(block = BLOCK, min_blocks = 1)]
 pub unsafe fn join_pins(
@@ -296,13 +314,13 @@ pub unsafe fn join_pins(
     trees: GrowingTrees<'_>,
     pins: PinState<'_>,
     output: JoinOutput<'_>,
-    most_cells: u32,
+    capacity: u32,
 ) {
     let t = thread::thread_idx_x();
     let index = thread::block_idx_x();
     let net = boxes.nets.ld(index);
     let pin_count = net.end_pin - net.first_pin;
-    let (cells, part) = (most_cells as usize, part_cells(most_cells) as usize);
+    let (cells, part) = (capacity as usize, part_cells(capacity) as usize);
     // The index of the pins' words, three arrays: bounds, starts, and the list.
     let row = |i: usize| 2 * (part + cells) + 4 * pin_count as usize * i;
     let join = Join {
@@ -324,6 +342,7 @@ pub unsafe fn join_pins(
         part: unsafe { shared::dynamic_shared_mem(0, part / 2) },
         // SAFETY: as for the bounds.
         queue: unsafe { shared::dynamic_shared_mem(2 * part, cells) },
+        capacity,
         xs: shared_array![u32; CHUNK as usize],
         ys: shared_array![u32; CHUNK as usize],
         warp_keys: shared_array![u64; WARPS as usize],
@@ -337,6 +356,7 @@ pub unsafe fn join_pins(
         pin += BLOCK;
     }
     if t == 0 {
+        join.words.st(word::OPEN_TIE, 0);
         join.forget_chunk();
     }
     thread::sync_threads();
@@ -345,6 +365,7 @@ pub unsafe fn join_pins(
         let result = NetResult {
             joined_pins: count,
             path_cells: end,
+            has_open_tie: join.words.ld(word::OPEN_TIE),
         };
         output.nets.st(index, result);
     }

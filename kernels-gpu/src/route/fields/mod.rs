@@ -6,8 +6,8 @@
 //! But the distance of a pin from the tree is that of the tree from the pin, and the distances from
 //! a pin do not change while the tree grows. So
 //!
-//! 1. each pin gets a **field**: its distance to each cell around it. One block per pin computes it
-//!    in shared memory; the pins are independent of each other;
+//! 1. each pin gets a **field**: its distance to each cell around it. One block computes it; the
+//!    pins are independent of each other;
 //! 2. one block per net keeps the distance of each pin from the tree. It takes the nearest pin,
 //!    walks down that pin's field from the tree to the pin, and offers the cells of the path to the
 //!    fields of the pins around it.
@@ -21,7 +21,8 @@
 //!
 //! | kernel | does | launch |
 //! |---|---|---|
-//! | [`grow_fields`](fn@grow_fields) | fields, and their pins' distances from the tree | one block of 128 threads per pin; [`grow_bytes`] of shared memory |
+//! | [`grow_fields`](fn@grow_fields) | fields, and their pins' distances from the tree | blocks of 192 threads, each for one pin after another; [`grow_bytes`] of shared memory |
+//! | [`grow_wide_fields`](fn@grow_wide_fields) | the same for boxes of [`WIDE_CELLS`] or more | blocks of 384 threads |
 //! | [`join_pins`](fn@join_pins) | trees, as far as fields reach | one block of 512 threads per net; [`join_bytes`] of shared memory |
 //!
 //! # Ties
@@ -36,9 +37,9 @@
 //! every reach.
 //!
 //! # Bytes
-//! Per cell of a field, 4 bytes are written; while it grows, 12 bytes of edges are read some five
-//! times, mostly from the L2 cache. Per cell of a path, 4 bytes are read for each field that it
-//! lies in.
+//! Per cell of a field, 4 bytes are written; while it grows, 12 bytes of edges are read some two
+//! times, mostly from the L2 cache, and 4 bytes of labels read and written, mostly in the L1 cache.
+//! Per cell of a path, 4 bytes are read for each field that it lies in.
 
 mod grow;
 mod join;
@@ -52,8 +53,8 @@ use super::tiles::JoinedPin;
 use super::tiles::layout::Bounds;
 use crate::primitives::quotient;
 
-pub use grow::{MAX_CELLS, grow_bytes, grow_fields};
-pub use join::{join_bytes, join_cells, join_pins};
+pub use grow::{Growing, WIDE_CELLS, grow_bytes, grow_cells, grow_fields, grow_wide_fields};
+pub use join::{PART_CELLS, join_bytes, join_capacity, join_pins};
 
 /// Fields hold costs below this.
 pub const LIMIT: u32 = (1 << 28) - 1;
@@ -135,6 +136,8 @@ pub struct NetResult {
     pub joined_pins: u32,
     /// The number of cells of their paths.
     pub path_cells: u32,
+    /// Whether the nearest pin's path has a tie for which shared memory has no room.
+    pub has_open_tie: u32,
 }
 
 /// Nets, and the boxes of their pins.

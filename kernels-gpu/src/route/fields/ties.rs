@@ -1,15 +1,15 @@
 //! Ties: which of several shortest paths to take.
 //!
 //! The cells on shortest paths are those to which ways lead from the tree's nearest cells. The
-//! block marks them, following all ways down the field at once, in a part of the box around the
-//! ways' ends. If a way leaves the part, the block starts again in the whole box. From the pin, a
-//! warp then climbs: at each cell to the first marked neighbour, in the stated order, with a way to
-//! the cell.
+//! block marks them, following all ways down the field at once, in a rectangle around the ways'
+//! ends. If a way leaves the rectangle, the block starts again in a larger one, up to the whole
+//! box; a tie for which shared memory has no room stays open. From the pin, a warp then climbs: at
+//! each cell to the first marked neighbour, in the stated order, with a way to the cell.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::join::{BLOCK, Join, PART_CELLS, word};
+use super::join::{BLOCK, Join, word};
 use super::{
     CellXy, DOWN, Entry, Field, GRAIN, LEFT, MANY, RIGHT, UP, column_and_row, has_neighbour, offset,
 };
@@ -24,8 +24,9 @@ const START: u32 = 1 << 5;
 /// One of its ways leaves the rectangle at hand.
 const LEAVES: u32 = 1 << 6;
 
-/// How far ways may stray from the rectangle around their ends before the whole box is looked at.
+/// How far ways may stray from the rectangle around their ends at first, and by what that grows.
 const MARGIN: u32 = 8;
+const GROWTH: u32 = 4;
 /// Cells that a thread marks one after the other before it takes from the queue again.
 const STRETCH: u32 = 8;
 
@@ -53,7 +54,7 @@ impl Rectangle {
         (self.top + row) * field.columns() + self.left + column
     }
 
-    /// The index in the rectangle of a cell of the box.
+    /// The index in the rectangle of a cell of the box, which lies in it.
     #[inline(always)]
     fn of_box(self, index: u32, field: Field) -> u32 {
         let (column, row) = column_and_row(index, field.columns());
@@ -67,20 +68,15 @@ impl Rectangle {
     }
 }
 
-/// Finds the path to take, from the pin to the tree, and returns the number of its cells. The queue
-/// then holds the cells, as indices in the pin's box. The tree is `cost` away, at `start` and
-/// perhaps at other cells. Called by the whole block, after a barrier; ends with one.
+/// Finds the path to take, from the pin to the tree, and returns the number of its cells, which
+/// [`path_cell`] then gives; 0 if shared memory has no room for the ways. The tree is `cost` away,
+/// at `start` and perhaps at other cells. Called by the whole block, after a barrier; ends with
+/// one.
 #[inline(always)]
 pub(super) fn resolve(join: &Join<'_>, field: Field, start: u32, cost: u32) -> u32 {
     let t = thread::thread_idx_x();
     let words = join.words;
-    let whole = Rectangle {
-        left: 0,
-        top: 0,
-        columns: field.columns(),
-        rows: field.rows(),
-    };
-    let mut rectangle = None;
+    let mut margin = MARGIN;
     loop {
         if t == 0 {
             words.st(word::QUEUED, 0);
@@ -93,31 +89,70 @@ pub(super) fn resolve(join: &Join<'_>, field: Field, start: u32, cost: u32) -> u
         thread::sync_threads();
         find_starts(join, field, start, cost);
         thread::sync_threads();
-        let part = match rectangle {
-            Some(rectangle) => rectangle,
-            None => around(join, field).unwrap_or(whole),
-        };
+        let part = around(join, field, margin);
+        let starts = words.ld(word::QUEUED);
+        // planted: tie-capacity
+        let is_large = part.cells() > join.capacity;
+        // planted: tie-starts
+        let are_many = starts > starts_capacity(join);
+        if is_large || are_many {
+            words.st_relaxed(word::OPEN_TIE, 1, Block);
+            thread::sync_threads();
+            return 0;
+        }
         load(join, field, part);
         thread::sync_threads();
-        mark_starts(join, field, part);
+        mark_starts(join, field, part, starts);
         mark(join, part);
         if words.ld(word::LEFT_PART) == 0 {
             if t < WARP_SIZE {
                 let count = climb(join, field, part);
                 if t == 0 {
                     words.st(word::QUEUED, count);
+                    words.st(word::BOUNDS, part.left);
+                    words.st(word::BOUNDS + 1, part.columns);
+                    words.st(word::BOUNDS + 2, part.top);
                 }
             }
             thread::sync_threads();
             return words.ld(word::QUEUED);
         }
-        rectangle = Some(whole);
+        margin *= GROWTH;
         thread::sync_threads();
     }
 }
 
-/// Queues the tree's nearest cells (starts), as indices in the box, and notes the rectangle around
-/// them.
+/// Cell `i` of the path that [`resolve`] has found, as an index in the box.
+#[inline(always)]
+pub(super) fn path_cell(join: &Join<'_>, field: Field, i: u32) -> u32 {
+    let bound = |i: u32| join.words.ld(word::BOUNDS + i);
+    let (column, row) = column_and_row(join.queue.ld(i).into(), bound(1));
+    (bound(2) + row) * field.columns() + bound(0) + column
+}
+
+/// How many starts there is room for: in the second half of the queue's memory, so that their
+/// indices in the rectangle may be queued from its beginning.
+#[inline(always)]
+fn starts_capacity(join: &Join<'_>) -> u32 {
+    join.capacity / 4
+}
+
+/// The starts, as indices in the box.
+#[inline(always)]
+fn starts(join: &Join<'_>) -> SharedView<u32> {
+    let capacity = starts_capacity(join) as usize;
+    // SAFETY: the queue has `4 * capacity` elements of two bytes at least, and begins at a multiple
+    // of 4; this is its second half.
+    unsafe {
+        SharedView::from_raw_parts(
+            join.queue.as_mut_ptr().cast::<u32>().add(capacity),
+            capacity,
+        )
+    }
+}
+
+/// Lists the tree's nearest cells (starts), as indices in the box, as far as there is room, counts
+/// all of them, and notes the rectangle around them.
 #[inline(always)]
 fn find_starts(join: &Join<'_>, field: Field, start: u32, cost: u32) {
     let t = thread::thread_idx_x();
@@ -157,7 +192,9 @@ fn find_starts(join: &Join<'_>, field: Field, start: u32, cost: u32) {
 #[inline(always)]
 fn push_start(join: &Join<'_>, field: Field, index: u32) {
     let place = join.words.atomic_add(word::QUEUED, 1);
-    join.queue.st(place, index as u16);
+    if place < starts_capacity(join) {
+        starts(join).st(place, index);
+    }
     let (column, row) = column_and_row(index, field.columns());
     join.words.atomic_min(word::BOUNDS, column);
     join.words.atomic_max(word::BOUNDS + 1, column);
@@ -165,14 +202,14 @@ fn push_start(join: &Join<'_>, field: Field, index: u32) {
     join.words.atomic_max(word::BOUNDS + 3, row);
 }
 
-/// The rectangle around the starts and a cell of the pin, with a margin; none if it is too large.
+/// The rectangle around the starts and a cell of the pin, with a margin.
 #[inline(always)]
-fn around(join: &Join<'_>, field: Field) -> Option<Rectangle> {
+fn around(join: &Join<'_>, field: Field, margin: u32) -> Rectangle {
     let bound = |i: u32| join.words.ld(word::BOUNDS + i);
     let span = |low: u32, high: u32, pin: u32, len: u32| {
-        let start = low.min(pin).max(MARGIN) - MARGIN;
+        let start = low.min(pin).max(margin) - margin;
         let start = start - start % GRAIN;
-        let end = (high.max(pin) + MARGIN + 1)
+        let end = (high.max(pin) + margin + 1)
             .next_multiple_of(GRAIN)
             .min(len);
         (start, end - start)
@@ -180,13 +217,12 @@ fn around(join: &Join<'_>, field: Field) -> Option<Rectangle> {
     let pin = field.cell;
     let (left, columns) = span(bound(0), bound(1), pin.x - field.left, field.columns());
     let (top, rows) = span(bound(2), bound(3), pin.y - field.top, field.rows());
-    let rectangle = Rectangle {
+    Rectangle {
         left,
         top,
         columns,
         rows,
-    };
-    (rectangle.cells() <= PART_CELLS).then_some(rectangle)
+    }
 }
 
 /// Loads the field's entries of a rectangle.
@@ -257,13 +293,13 @@ fn set(join: &Join<'_>, index: u32, bits: u32) -> u32 {
     join.part.atomic_or(index / 2, bits << shift) >> shift & 0xffff
 }
 
-/// Marks the starts, and replaces their indices in the queue by those in the rectangle.
+/// Marks the starts, and queues their indices in the rectangle.
 #[inline(always)]
-fn mark_starts(join: &Join<'_>, field: Field, part: Rectangle) {
-    let starts = join.words.ld(word::QUEUED);
+fn mark_starts(join: &Join<'_>, field: Field, part: Rectangle, count: u32) {
+    let starts = starts(join);
     let mut i = thread::thread_idx_x();
-    while i < starts {
-        let index = part.of_box(join.queue.ld(i).into(), field);
+    while i < count {
+        let index = part.of_box(starts.ld(i), field);
         set(join, index, MARKED | START);
         join.queue.st(i, index as u16);
         i += BLOCK;
@@ -339,7 +375,7 @@ fn mark(join: &Join<'_>, part: Rectangle) {
 }
 
 /// Climbs from the pin's first marked cell to the tree, and returns the number of cells on the way.
-/// The queue then has the cells, as indices in the box. Called by a whole warp.
+/// The queue then has the cells, as indices in the rectangle. Called by a whole warp.
 #[inline(always)]
 fn climb(join: &Join<'_>, field: Field, part: Rectangle) -> u32 {
     // Lanes 0 to 3 look in one direction each; the other lanes repeat these.
@@ -355,8 +391,7 @@ fn climb(join: &Join<'_>, field: Field, part: Rectangle) -> u32 {
     let mut count = 0;
     loop {
         if lane == 0 {
-            let index = (part.top + row) * field.columns() + part.left + column;
-            join.queue.st(count, index as u16);
+            join.queue.st(count, at as u16);
         }
         count += 1;
         if code(join, at) & START != 0 {

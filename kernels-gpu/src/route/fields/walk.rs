@@ -3,17 +3,25 @@
 
 use cuda_std::prelude::*;
 
-use super::join::{BLOCK, CHUNK, END, Join, PART_CELLS, PART_SIDE, word};
+use super::join::{BLOCK, CHUNK, END, Join, WIDE_PART_CELLS, word};
 use super::{Entry, Field, GRAIN, column_and_row, has_neighbour, offset};
 
 /// How far a walk may stray from the rectangle between its ends before it leaves the part at hand.
 const MARGIN: u32 = 10;
-/// Set in the next cell if there are several next cells.
-const PART_TIE: u32 = 1 << 15;
+/// The most columns, and the most rows, of a part, and where there is memory for
+/// [`WIDE_PART_CELLS`].
+const SIDE: u32 = 124;
+const WIDE_SIDE: u32 = 252;
+
+// A cell's half word: twice the difference between the index of the next cell on the way down and
+// its own, and 1 more if there are several next cells.
+
+/// There is no next cell.
+const HERE: u32 = 0;
 /// The next cell is not at hand.
-const OUTSIDE: u32 = PART_TIE - 1;
-// The indices of a part's cells.
-const _: () = assert!(PART_CELLS < OUTSIDE);
+const OUTSIDE: u32 = 1 << 15;
+// The largest difference is the distance between two rows.
+const _: () = assert!(2 * (WIDE_SIDE + GRAIN) < OUTSIDE);
 
 /// The part of a box at hand: for each cell, row by row, the next one on the way down.
 #[derive(Clone, Copy)]
@@ -57,25 +65,34 @@ impl Join<'_> {
         let (column, row) = column_and_row(from, field.columns());
         let pin = field.cell;
         let (pin_column, pin_row) = (pin.x - field.left, pin.y - field.top);
-        let span = |from: u32, to: u32, len: u32| {
+        let span = |from: u32, to: u32, len: u32, most: u32| {
             let (low, high) = (from.min(to), from.max(to));
             let (mut start, mut end) = (low.max(MARGIN) - MARGIN, (high + MARGIN + 1).min(len));
-            if end - start > PART_SIDE {
+            if end - start > most {
                 // As many as there is room for, with the cell in the middle.
-                start = from.max(PART_SIDE / 2) - PART_SIDE / 2;
-                end = (start + PART_SIDE).min(len);
+                start = from.max(most / 2) - most / 2;
+                end = (start + most).min(len);
             }
             start -= start % GRAIN;
             (start, end.next_multiple_of(GRAIN) - start)
         };
-        let (left, columns) = span(column, pin_column, field.columns());
-        let (top, rows) = span(row, pin_row, field.rows());
+        let memory = 2 * self.part.len() as u32;
+        let is_wide = memory >= WIDE_PART_CELLS;
+        let most = if is_wide { WIDE_SIDE } else { SIDE };
+        let (left, columns) = span(column, pin_column, field.columns(), most);
+        let log_pitch = u32::BITS - (columns - 1).leading_zeros();
+        let most = if is_wide {
+            most.min((memory >> log_pitch) - GRAIN)
+        } else {
+            most
+        };
+        let (top, rows) = span(row, pin_row, field.rows(), most);
         Part {
             left,
             top,
             columns,
             rows,
-            log_pitch: u32::BITS - (columns - 1).leading_zeros(),
+            log_pitch,
         }
     }
 
@@ -117,17 +134,18 @@ impl Join<'_> {
         }
         let (column, row) = part.place(at);
         let next = |i: u32, entry: Entry| {
-            let (here, column, ways) = (at + i, column + i, entry.ways());
+            let (column, ways) = (column + i, entry.ways());
             if ways == 0 {
-                return here;
+                return HERE;
             }
             let direction = ways.trailing_zeros();
             let is_in = has_neighbour(direction, (column, row), (part.columns, part.rows));
-            let next = here.wrapping_add(offset(direction, 1 << part.log_pitch));
             // planted: join-tie
-            let tie = if ways & (ways - 1) != 0 { PART_TIE } else { 0 };
+            let tie = u32::from(ways & (ways - 1) != 0);
+            let step = offset(direction, 1 << part.log_pitch).wrapping_mul(2);
             // planted: join-outside
-            if is_in { next | tie } else { OUTSIDE | tie }
+            let next = if is_in { step } else { OUTSIDE };
+            next & 0xffff | tie
         };
         let [a, b, c, d] = entries;
         let nexts = [
@@ -148,19 +166,19 @@ impl Join<'_> {
         let (column, row) = column_and_row(from, field.columns());
         let mut at = (row - part.top) << part.log_pitch | (column - part.left);
         let (mut count, mut ties) = (0, 0);
-        let next = loop {
+        let is_last = loop {
             self.queue.st(count, at as u16);
             count += 1;
             let next = u32::from(nexts.ld(at));
             ties |= next;
-            let next = next & (PART_TIE - 1);
-            if next == at || next == OUTSIDE || count == CHUNK {
-                break next;
+            let step = next & !1;
+            if step == HERE || step == OUTSIDE || count == CHUNK {
+                break step == HERE;
             }
-            at = next;
+            at = at.wrapping_add((step as u16 as i16 >> 1) as u32);
         };
         let mut after = END;
-        if next != at {
+        if !is_last {
             // Looked up in the field itself: the next cell may be outside the part.
             let index = part.index(at, field);
             let entry = Entry(self.entries.ld(field.first_entry + index));
@@ -168,7 +186,7 @@ impl Join<'_> {
         }
         self.words.st(word::COUNT, count);
         self.words.st(word::NEXT, after);
-        let tie = self.words.ld(word::TIE) | ties & PART_TIE;
+        let tie = self.words.ld(word::TIE) | ties & 1;
         self.words.st(word::TIE, tie);
     }
 

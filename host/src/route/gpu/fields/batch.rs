@@ -1,8 +1,8 @@
 //! Nets routed at the same time: fields grow, pins are joined, and unfinished nets continue.
 
 use trazar_kernels::route::fields::{
-    self, Boxes, CellXy, DistanceBound, Field, FieldNet, GRAIN, GrowingTrees, JoinOutput, Nearness,
-    NetResult, PinState, Seed,
+    self, Boxes, CellXy, DistanceBound, Field, FieldNet, GRAIN, Growing, GrowingTrees, JoinOutput,
+    Nearness, NetResult, PinState, Seed,
 };
 use trazar_kernels::route::tiles::{JoinedPin, Span};
 
@@ -11,7 +11,7 @@ use super::member::{Member, State};
 use super::{CELLS_AT_ONCE, InFields};
 use crate::Result;
 use crate::geometry::Cell;
-use crate::gpu::{Gpu, GpuBuffer, Lent};
+use crate::gpu::{Gpu, GpuBuffer, Lent, View, ViewMut};
 use crate::memory::{collect, extend, filled_vec, push, reserve};
 use crate::route::gpu::grid::DeviceGrid;
 use crate::route::gpu::tiles;
@@ -134,6 +134,7 @@ impl Batch {
             rooms: filled_vec(plan.room, net.pins.len(), PINS)?,
             searches: 0,
             by_searches: 0,
+            has_open_tie: false,
             is_joined: collect(is_joined, PINS)?,
             pins: Vec::new(),
             costs: Vec::new(),
@@ -170,7 +171,17 @@ impl Batch {
         };
         let in_use = grid.using(gpu)?;
         loop {
-            self.run(gpu, grid, &mut state)?;
+            match self.run(gpu, grid, limits, &mut state) {
+                Err(error) if error.is_out_of_memory() => {
+                    for member in &mut self.members {
+                        if member.state == State::Open {
+                            member.state = State::GivenUp(Fallback::OutOfMemory);
+                        }
+                    }
+                    break;
+                }
+                ran => ran?,
+            }
             self.collect(gpu, &state)?;
             self.grown.clear();
             self.added.clear();
@@ -228,7 +239,13 @@ impl Batch {
     }
 
     /// Grows fields, and joins pins.
-    fn run<G: Gpu>(&self, gpu: &G, grid: &DeviceGrid<G>, state: &mut DeviceState<G>) -> Result<()> {
+    fn run<G: Gpu>(
+        &mut self,
+        gpu: &G,
+        grid: &DeviceGrid<G>,
+        limits: &Limits,
+        state: &mut DeviceState<G>,
+    ) -> Result<()> {
         let on = &gpu.launcher();
         let nets = gpu.upload(&self.nets)?;
         let fields = gpu.upload(&self.fields)?;
@@ -243,24 +260,8 @@ impl Batch {
             starts: state.starts.view_mut(),
         };
         if !self.grown.is_empty() {
-            let grown = gpu.upload(&self.grown)?;
-            let cells = |seed: &Seed| self.fields[seed.pin as usize].cells();
-            let most = self.grown.iter().map(cells).max().unwrap_or(0);
-            // SAFETY: different pins; their boxes and windows lie in the grid, and their cells in
-            // their boxes; lengths as the kernel asks.
-            unsafe {
-                fields::grow_fields::launch_with_shared(
-                    on,
-                    self.grown.len() as u32,
-                    fields::grow_bytes(most),
-                    grid.tiled(),
-                    boxes,
-                    grown.view(),
-                    state.tree.view(),
-                    state.entries.view_mut(),
-                    pin_state,
-                )
-            }?;
+            let views = (state.tree.view(), state.entries.view_mut());
+            self.grow(gpu, grid, boxes, pin_state, views)?;
         }
         let pins = self.nets.iter().map(|net| net.end_pin - net.first_pin);
         let pins = pins.max().unwrap_or(0);
@@ -274,20 +275,87 @@ impl Batch {
             joined: state.joined.view_mut(),
             paths: state.paths.view_mut(),
         };
+        let capacity = limits.join_capacity(pins as usize, cells);
         // SAFETY: fields have grown, now or before; a batch only has grids without free edges;
         // lengths as the kernel asks.
         unsafe {
             fields::join_pins::launch_with_shared(
                 on,
                 self.nets.len() as u32,
-                fields::join_bytes(pins, cells),
+                fields::join_bytes(pins, capacity),
                 boxes,
                 state.entries.view(),
                 trees,
                 pin_state,
                 output,
-                cells,
+                capacity,
             )
+        }
+    }
+
+    /// Grows fields.
+    fn grow<G: Gpu>(
+        &mut self,
+        gpu: &G,
+        grid: &DeviceGrid<G>,
+        boxes: Boxes<'_>,
+        pins: PinState<'_>,
+        (tree, entries): (View<'_, u32>, ViewMut<'_, u32>),
+    ) -> Result<()> {
+        let fields = &self.fields;
+        let field = |seed: &Seed| &fields[seed.pin as usize];
+        // Blocks at work at the same time then read the same edges.
+        self.grown.sort_unstable_by_key(|seed| {
+            let field = field(seed);
+            let strip = field.top / field.rows().max(1);
+            (seed.net, strip, field.left, seed.pin)
+        });
+        let grown = gpu.upload(&self.grown)?;
+        let most = self.grown.iter().map(|seed| field(seed).cells());
+        let most = most.max().unwrap_or(0);
+        let is_wide = most >= fields::WIDE_CELLS;
+        let spec = if is_wide {
+            &fields::grow_wide_fields::SPEC
+        } else {
+            &fields::grow_fields::SPEC
+        };
+        let shared = fields::grow_bytes(most);
+        let resident = gpu.resident_blocks(spec, shared)?;
+        let blocks = resident.min(self.grown.len() as u32).max(1);
+        let mut labels = gpu.alloc(blocks as usize * most as usize)?;
+        let growing = Growing {
+            grown: grown.view(),
+            tree,
+            entries,
+            labels: labels.view_mut(),
+        };
+        let on = &gpu.launcher();
+        // SAFETY: different pins; their boxes and windows lie in the grid, and their cells in their
+        // boxes; lengths as the kernels ask.
+        unsafe {
+            if is_wide {
+                fields::grow_wide_fields::launch_with_shared(
+                    on,
+                    blocks,
+                    shared,
+                    grid.tiled(),
+                    boxes,
+                    growing,
+                    pins,
+                    most,
+                )
+            } else {
+                fields::grow_fields::launch_with_shared(
+                    on,
+                    blocks,
+                    shared,
+                    grid.tiled(),
+                    boxes,
+                    growing,
+                    pins,
+                    most,
+                )
+            }
         }
     }
 
@@ -316,6 +384,7 @@ impl Batch {
         {
             let window = member.window;
             let mut start = span.to as usize;
+            member.has_open_tie = result.has_open_tie != 0;
             let records = &joined[net.first_pin as usize..][..result.joined_pins as usize];
             for record in records {
                 let end = (span.to + record.end) as usize;
@@ -352,7 +421,11 @@ impl Batch {
             if self.members[i].state != State::Open {
                 continue;
             }
-            let wider = self.wider_boxes(i, &distance_bounds, nets, limits, room)?;
+            let wider = if self.members[i].has_open_tie {
+                Vec::new()
+            } else {
+                self.wider_boxes(i, &distance_bounds, nets, limits, room)?
+            };
             if !wider.is_empty() {
                 for (pin, pin_room, pin_box) in wider {
                     let index = self.nets[i].first_pin + pin as u32;

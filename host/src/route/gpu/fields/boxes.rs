@@ -13,8 +13,15 @@ use crate::route::tree::Fallback;
 
 /// The initial distance from a pin to its box's border, in mean distances between pins.
 const ROOM: f64 = 2.0;
-/// Fields are of little use if that distance cannot be this large.
-const LEAST_ROOM: f64 = 1.2;
+/// Fields are of little use if that distance cannot be this large: too many pins need a search.
+const LEAST_ROOM: f64 = 1.35;
+/// The most cells of the window of a net of two pins: in a larger one, a search by all blocks is
+/// faster than a field by one.
+const MOST_FOR_TWO: u64 = 1 << 14;
+/// The capacity of a block that joins pins is a multiple of this, and, where it can be, no less
+/// than what ties may need.
+const CAPACITY_STEP: u32 = 16;
+const TIE_CAPACITY: u32 = 4096;
 /// The most static shared memory of the kernels, in bytes.
 const STATIC_BYTES: u32 = 6 << 10;
 
@@ -31,14 +38,26 @@ impl Limits {
         }
     }
 
-    /// The most cells of a box of a net with `pins` pins: both the block that grows the field and
-    /// the block that joins the pins have to hold it.
+    /// The most cells of a box of a net with `pins` pins: the block that grows the field has to
+    /// hold its patches, and the one that joins the pins a part of the box.
     pub(super) fn cells(&self, pins: usize) -> u64 {
-        // The bytes grow in proportion, except for rounding.
-        let grown = u64::from(self.bytes) * 1024 / u64::from(fields::grow_bytes(1024) + 8);
+        let grown = fields::grow_cells(self.bytes);
+        match self.most_join_capacity(pins) {
+            capacity if capacity >= fields::PART_CELLS => grown.into(),
+            capacity => grown.min(capacity).into(),
+        }
+    }
+
+    fn most_join_capacity(&self, pins: usize) -> u32 {
         let pins = u32::try_from(pins).unwrap_or(u32::MAX / 16);
-        let joined = fields::join_cells(self.bytes, pins).into();
-        grown.min(joined).min(fields::MAX_CELLS.into())
+        let capacity = fields::join_capacity(self.bytes, pins).min(1 << 16);
+        capacity / CAPACITY_STEP * CAPACITY_STEP
+    }
+
+    /// The capacity of a block that joins `pins` pins with boxes of up to `cells` cells.
+    pub(super) fn join_capacity(&self, pins: usize, cells: u32) -> u32 {
+        let wanted = cells.max(TIE_CAPACITY).next_multiple_of(CAPACITY_STEP);
+        wanted.min(self.most_join_capacity(pins))
     }
 
     /// The boxes of a net's pins but the first, of which there must be some; or the reason why
@@ -54,7 +73,8 @@ impl Limits {
         // The largest distance for a box around one cell.
         let most = ((limit as f64).sqrt() / 2.0) as u32;
         let room = ((ROOM * spread).ceil() as u32).min(most.saturating_sub(GRAIN));
-        if f64::from(room) < LEAST_ROOM * spread {
+        let is_one_search = net.pins.len() == 2 && area > MOST_FOR_TWO;
+        if is_one_search || f64::from(room) < LEAST_ROOM * spread {
             return Ok(Err(Fallback::FarApart));
         }
         let mut plan = Plan {

@@ -17,6 +17,8 @@ pub(super) struct Member {
     pub(super) searches: usize,
     /// The number of pins that searches have joined.
     pub(super) by_searches: usize,
+    /// Whether the nearest pin is known, but not which of several shortest paths to take.
+    pub(super) has_open_tie: bool,
     pub(super) is_joined: Vec<bool>,
     /// As in a [`Route`].
     pub(super) pins: Vec<usize>,
