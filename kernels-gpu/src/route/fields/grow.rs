@@ -23,9 +23,9 @@ use crate::route::tiles::layout::{Bounds, PATCH};
 use crate::route::tiles::patch::{self, Edges, PatchIndex, Row, each};
 use crate::route::tiles::{PathCost, TiledGrid};
 
-/// Threads of a block that grows fields, and of one that grows wide fields. There are two of the
-/// former on a multiprocessor, which are faster for boxes of up to some 350 × 350 cells.
-const BLOCK: u32 = 192;
+/// Threads of a block that grows fields, and of one that grows wide fields. On a multiprocessor
+/// there are three of the former, and one of the latter.
+const BLOCK: u32 = 128;
 const WIDE_BLOCK: u32 = 384;
 /// The least cells of wide fields' boxes.
 pub const WIDE_CELLS: u32 = 1 << 17;
@@ -275,8 +275,8 @@ impl<const THREADS: u32> Growth<'_, THREADS> {
         }
     }
 
-    /// By how much offers may exceed a round's least one at first: some paths' weight across a few
-    /// patches, judged by one edge.
+    /// By how much offers may exceed a round's least one at first: about what a path across a few
+    /// patches costs, judged by one edge.
     #[inline(always)]
     fn first_ahead(&self) -> u32 {
         let tiling = self.grid.tiling;
@@ -636,7 +636,7 @@ unsafe fn grow<const THREADS: u32>(
 ///   multiple of 4; `most_cells` labels for each block are fewer than 2³² together.
 /// - The launch has [`grow_bytes`] of dynamic shared memory.
 /// - Nothing else uses what is written meanwhile.
-#[kernel(block = BLOCK, min_blocks = 2, len(grid = ()))]
+#[kernel(block = BLOCK, min_blocks = 3, len(grid = ()))]
 pub unsafe fn grow_fields(
     grid: TiledGrid<'_>,
     boxes: Boxes<'_>,

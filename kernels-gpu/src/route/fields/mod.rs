@@ -21,7 +21,7 @@
 //!
 //! | kernel | does | launch |
 //! |---|---|---|
-//! | [`grow_fields`](fn@grow_fields) | fields, and their pins' distances from the tree | blocks of 192 threads, each for one pin after another; [`grow_bytes`] of shared memory |
+//! | [`grow_fields`](fn@grow_fields) | fields, and their pins' distances from the tree | blocks of 128 threads, each for one pin after another; [`grow_bytes`] of shared memory |
 //! | [`grow_wide_fields`](fn@grow_wide_fields) | the same for boxes of [`WIDE_CELLS`] or more | blocks of 384 threads |
 //! | [`join_pins`](fn@join_pins) | trees, as far as fields reach | one block of 512 threads per net; [`join_bytes`] of shared memory |
 //!

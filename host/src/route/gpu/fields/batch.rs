@@ -25,6 +25,8 @@ const GROWTH: f64 = 1.5;
 const AHEAD: f64 = 1.25;
 /// The most cells of boxes that grow at the same time: more take longer than a search.
 const GROWN_CELLS: u64 = 1 << 24;
+/// The labels of growing fields, unless those of the blocks that run at the same time are more.
+const LABELS: u32 = 1 << 26;
 /// A net that needs more searches is left to tiles.
 const MAX_SEARCHES: usize = 16;
 /// Growing boxes move: there is memory for up to this many cells more, at most twice as many.
@@ -304,16 +306,19 @@ impl Batch {
     ) -> Result<()> {
         let fields = &self.fields;
         let field = |seed: &Seed| &fields[seed.pin as usize];
-        // Blocks at work at the same time then read the same edges.
-        self.grown.sort_unstable_by_key(|seed| {
-            let field = field(seed);
-            let strip = field.top / field.rows().max(1);
-            (seed.net, strip, field.left, seed.pin)
-        });
-        let grown = gpu.upload(&self.grown)?;
         let most = self.grown.iter().map(|seed| field(seed).cells());
         let most = most.max().unwrap_or(0);
         let is_wide = most >= fields::WIDE_CELLS;
+        if is_wide {
+            // Blocks at work at the same time then read the same edges. Sorting many small boxes
+            // takes longer than it saves.
+            self.grown.sort_unstable_by_key(|seed| {
+                let field = field(seed);
+                let strip = field.top / field.rows().max(1);
+                (seed.net, strip, field.left, seed.pin)
+            });
+        }
+        let grown = gpu.upload(&self.grown)?;
         let spec = if is_wide {
             &fields::grow_wide_fields::SPEC
         } else {
@@ -321,7 +326,9 @@ impl Batch {
         };
         let shared = fields::grow_bytes(most);
         let resident = gpu.resident_blocks(spec, shared)?;
-        let blocks = resident.min(self.grown.len() as u32).max(1);
+        // With a block for each field, blocks are spread as they end.
+        let blocks = (LABELS / most.max(1)).max(resident);
+        let blocks = blocks.min(self.grown.len() as u32).max(1);
         let mut labels = gpu.alloc(blocks as usize * most as usize)?;
         let growing = Growing {
             grown: grown.view(),
