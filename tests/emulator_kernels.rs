@@ -229,6 +229,15 @@ fn every_kernel_of_the_ptx_is_emulated() {
         }
     }
 
+    // By fields in wide boxes.
+    let large_blocks = Emulator::new(1).with_shared_per_block(227 << 10);
+    let grid = RoutingGrid::uniform(440, 300, 2).unwrap();
+    let grid = DeviceGrid::upload(&large_blocks, &grid).unwrap();
+    let net = Net::from_cells([(200, 150), (203, 151), (198, 155)].map(|(x, y)| Cell::at(x, y)));
+    DeviceRouter::on(large_blocks.clone())
+        .route(&grid, &[net], &DeviceRouteOptions::default())
+        .unwrap();
+
     for neighbours in [Neighbours::Eight, Neighbours::Sixteen] {
         for precision in [Precision::F32, Precision::F64] {
             let options = CostDistanceOptions::default()

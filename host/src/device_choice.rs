@@ -282,7 +282,7 @@ impl Job {
                 // are followed, and the nearest of 10,000 pins is found in 5 µs. At larger
                 // distances, a search advances by one cell per microsecond.
                 let pin = if layers == 1 && distance <= 200.0 {
-                    3_000.0 + 200.0 * distance + 0.5 * pins_of_net
+                    2_500.0 + 100.0 * distance + 0.5 * pins_of_net
                 } else {
                     1_000.0 * distance
                 };
@@ -395,16 +395,18 @@ mod tests {
             (256, 260, 8.3, 1.47),
             (256, 1000, 7.2, 4.4),
             (256, 10_000, 26.9, 89.7),
-            (512, 16, 17.1, 2.23),
+            (512, 16, 17.5, 1.39),
             (512, 1000, 28.0, 4.81),
             (512, 10_000, 37.3, 87.1),
             (1024, 16, 67.7, 4.14),
             (1024, 700, 112.0, 5.93),
             (2048, 16, 288.0, 8.36),
-            (2048, 700, 427.0, 69.2),
+            (1024, 100, 91.7, 2.91),
+            (2048, 300, 444.0, 10.2),
+            (2048, 700, 427.0, 14.6),
             (2048, 10_000, 516.0, 103.0),
             (4096, 16, 1422.0, 19.1),
-            (4096, 1000, 1891.0, 139.0),
+            (4096, 1000, 1631.0, 36.4),
         ];
         let routes = routes.map(|(side, pins, cpu, gpu)| (route(side, pins), 1, cpu, gpu));
         let trace = |side: u64, sides| Job::Trace {
