@@ -287,6 +287,44 @@ fn nets_without_memory_for_fields_go_to_tiles() {
     assert_eq!(mistake, None);
 }
 
+/// Whichever allocation for fields is refused: tiles route the net, or the error says so.
+#[test]
+fn nets_without_one_of_the_allocations_for_fields() {
+    let grid = random_grid(24, 20, 1, Weights::Even, seed());
+    let nets = [close_pins(30)];
+    let expected = Engine::cpu().route(&grid, &nets, &RouteOptions::default());
+    let expected = expected.unwrap();
+    let (mut in_tiles, mut errors) = (0, 0);
+    for refused in 0.. {
+        let gpu = Watched::refusing(emulator_of(seed()), move |allocation| {
+            (allocation.number == refused).then(|| allocation.out_of_memory())
+        });
+        let Ok(on_device) = DeviceGrid::upload(&gpu, &grid) else {
+            continue;
+        };
+        let router = DeviceRouter::on(gpu);
+        let found = router.route(&on_device, &nets, &DeviceRouteOptions::default());
+        if router.gpu().refused() == 0 {
+            break;
+        }
+        match found {
+            Err(error) => {
+                assert!(error.is_out_of_memory(), "{error}");
+                errors += 1;
+            }
+            Ok(routes) => {
+                let used = routes[0].field_use().unwrap();
+                assert_eq!(used.fallback, Some(Fallback::OutOfMemory), "{refused}");
+                let mistake = mistake(Ok(routes), &expected, RouteAlgorithm::Fields);
+                assert_eq!(mistake, None, "{refused}");
+                in_tiles += 1;
+            }
+        }
+    }
+    // What joins paths together for the host is not for fields alone.
+    assert!(in_tiles >= 13 && errors <= 2, "{in_tiles}, {errors}");
+}
+
 /// Once images of some sizes are labelled, others of these sizes need memory for their labels
 /// alone, in any order.
 #[test]
