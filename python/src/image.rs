@@ -428,8 +428,8 @@ fn image(py: Python<'_>, width: usize, height: usize, words: Vec<u64>) -> PyResu
     image.map_err(errors::from_library)
 }
 
-/// Packs some rows into `words`, in bands of at least `least` pixels on all threads. If the pool has
-/// only one thread, the calling thread packs all rows as one band.
+/// Packs some rows into `words`, in bands of at least `least` pixels on all threads. If the pool
+/// has only one thread, the calling thread packs all rows as one band.
 fn pack_rows<T: Sample + Send + Sync>(
     array: ArrayView<'_, T, Ix2>,
     threshold: T,

@@ -324,6 +324,11 @@ impl Batch {
         } else {
             &fields::grow_fields::SPEC
         };
+        let launch = if is_wide {
+            fields::grow_wide_fields::launch_with_shared
+        } else {
+            fields::grow_fields::launch_with_shared
+        };
         let shared = fields::grow_bytes(most);
         let resident = gpu.resident_blocks(spec, shared)?;
         // With a block for each field, blocks are spread as they end.
@@ -339,31 +344,7 @@ impl Batch {
         let on = &gpu.launcher();
         // SAFETY: different pins; their boxes and windows lie in the grid, and their cells in their
         // boxes; lengths as the kernels ask.
-        unsafe {
-            if is_wide {
-                fields::grow_wide_fields::launch_with_shared(
-                    on,
-                    blocks,
-                    shared,
-                    grid.tiled(),
-                    boxes,
-                    growing,
-                    pins,
-                    most,
-                )
-            } else {
-                fields::grow_fields::launch_with_shared(
-                    on,
-                    blocks,
-                    shared,
-                    grid.tiled(),
-                    boxes,
-                    growing,
-                    pins,
-                    most,
-                )
-            }
-        }
+        unsafe { launch(on, blocks, shared, grid.tiled(), boxes, growing, pins, most) }
     }
 
     /// Adds the paths that the kernels have found to the members' trees.
@@ -428,11 +409,7 @@ impl Batch {
             if self.members[i].state != State::Open {
                 continue;
             }
-            let wider = if self.members[i].has_open_tie {
-                Vec::new()
-            } else {
-                self.wider_boxes(i, &distance_bounds, nets, limits, room)?
-            };
+            let wider = self.wider_boxes(i, &distance_bounds, nets, limits, room)?;
             if !wider.is_empty() {
                 for (pin, pin_room, pin_box) in wider {
                     let index = self.nets[i].first_pin + pin as u32;
@@ -513,6 +490,9 @@ impl Batch {
         room: u64,
     ) -> Result<Vec<(usize, u32, PinBox)>> {
         let (member, net) = (&self.members[i], &self.nets[i]);
+        if member.has_open_tie {
+            return Ok(Vec::new());
+        }
         let nearness = |pin: usize| distance_bounds[net.first_pin as usize + pin].nearness();
         let known = member.open().filter_map(|pin| match nearness(pin) {
             Nearness::At(distance) => Some(distance),

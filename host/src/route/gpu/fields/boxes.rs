@@ -48,6 +48,7 @@ impl Limits {
         }
     }
 
+    /// The largest capacity of a block that joins `pins` pins: indices of 16 bits count its cells.
     fn most_join_capacity(&self, pins: usize) -> u32 {
         let pins = u32::try_from(pins).unwrap_or(u32::MAX / 16);
         let capacity = fields::join_capacity(self.bytes, pins).min(1 << 16);
