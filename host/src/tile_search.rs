@@ -122,6 +122,10 @@ pub(crate) trait Grid: Sync {
     /// The width of buckets that suits the steps: a part of what one usually costs.
     fn bucket_width(&self) -> f64;
 
+    /// Writes what the cells of a tile cost before the search, where it goes on from earlier costs.
+    /// `origin` is the column and the row of the tile's first cell; `costs` are as in [`Front`].
+    fn begin(&self, _origin: (usize, usize), _costs: &mut [Self::Cost]) {}
+
     /// Loads what [`relax`](Self::relax) is going to read, where that saves time.
     #[inline(always)]
     fn prefetch(&self, _cell: TileCell, _front: &Front<'_, Self>) {}
@@ -350,6 +354,12 @@ impl<'a, G: Grid> Tiles<'a, G> {
         })
     }
 
+    /// The column and the row of a tile's first cell.
+    fn origin(&self, tile: usize) -> (usize, usize) {
+        let (column, row) = (tile % self.columns, tile / self.columns);
+        (column * G::SIDE, row * G::SIDE)
+    }
+
     /// Relaxes the tile's cells until all that are left cost more than `horizon`.
     fn run(
         &self,
@@ -368,9 +378,8 @@ impl<'a, G: Grid> Tiles<'a, G> {
         let Tile { costs, pending } = &mut *state;
 
         let least = least_of(costs, pending);
-        let (column, row) = (tile % self.columns, tile / self.columns);
         let mut front = Front::<G> {
-            origin: (column * G::SIDE, row * G::SIDE),
+            origin: self.origin(tile),
             costs,
             horizon,
             least,
@@ -420,6 +429,7 @@ impl<'a, G: Grid> Tiles<'a, G> {
         if state.costs.is_empty() {
             let len = self.grid.size()[2] * stride::<G>() * stride::<G>();
             state.costs = filled_vec(G::Cost::UNREACHED, len, "the costs")?;
+            self.grid.begin(self.origin(tile), &mut state.costs);
         }
         for &(cell, cost) in &*inbox {
             let own = &mut state.costs[usize::from(cell)];

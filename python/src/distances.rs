@@ -30,8 +30,13 @@ type Parts<'py> = (
 );
 
 /// Friction is a contiguous array of shape (H, W) of uint8, uint16, uint32, float32 or float64.
-/// Source `i` is at the row and column `cells[i]`.
+/// Source `i` is at the row and column `cells[i]`. Costs that were found `before` are of the shape
+/// (H, W) and of the precision.
 #[pyfunction]
+#[pyo3(signature = (
+    friction, cells, ids, start_costs, sampling, neighbours, step_cost, max_cost, no_data,
+    precision, allocation, direction, device, before=None
+))]
 #[expect(clippy::too_many_arguments, reason = "the Python function has them")]
 pub(crate) fn cost_distance<'py>(
     friction: Bound<'py, PyAny>,
@@ -47,6 +52,7 @@ pub(crate) fn cost_distance<'py>(
     allocation: bool,
     direction: bool,
     device: Device,
+    before: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Parts<'py>> {
     let py = friction.py();
     let options = options(
@@ -59,11 +65,12 @@ pub(crate) fn cost_distance<'py>(
     .allocation(allocation)
     .direction(direction);
     let sources = sources(&cells, &ids, &start_costs)?;
+    let before = before.map(|costs| costs_of(&costs)).transpose()?;
     let engine = device.named_engine(py)?;
     macro_rules! of_type {
         ($($type:ty)*) => {$(
             if let Ok(friction) = friction.cast::<PyArray2<$type>>() {
-                return solve(friction, sources, options, no_data, engine);
+                return solve(friction, sources, options, no_data, before, engine);
             }
         )*};
     }
@@ -123,6 +130,7 @@ fn solve<'py, T: Friction + numpy::Element + 'static>(
     sources: Sources,
     options: CostDistanceOptions,
     no_data: Option<f64>,
+    before: Option<Costs>,
     engine: Engine,
 ) -> PyResult<Parts<'py>> {
     let py = friction.py();
@@ -132,9 +140,25 @@ fn solve<'py, T: Friction + numpy::Element + 'static>(
     let size = friction.len() as u64;
     let found = work::run(py, engine, size, move |engine: &Engine| {
         let surface = CostSurface::new(Samples::from(view.view())).no_data(no_data);
-        engine.cost_distance(&surface, &sources, &options)
+        match &before {
+            None => engine.cost_distance(&surface, &sources, &options),
+            Some(before) => engine.lower_cost_distance(&surface, before, &sources, &options),
+        }
     })?;
     parts(py, found, (height, width))
+}
+
+/// A contiguous array of costs.
+fn costs_of(array: &Bound<'_, PyAny>) -> PyResult<Costs> {
+    const WHAT: &str = "the costs before";
+    if let Ok(costs) = array.cast::<PyArray2<f32>>() {
+        let costs = costs.readonly();
+        let costs = collect(costs.as_slice()?.iter().copied(), WHAT);
+        return Ok(Costs::F32(costs.map_err(errors::from_library)?));
+    }
+    let costs = array.cast::<PyArray2<f64>>()?.readonly();
+    let costs = collect(costs.as_slice()?.iter().copied(), WHAT);
+    Ok(Costs::F64(costs.map_err(errors::from_library)?))
 }
 
 fn parts(py: Python<'_>, found: CostDistance, shape: (usize, usize)) -> PyResult<Parts<'_>> {

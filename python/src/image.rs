@@ -389,8 +389,10 @@ fn pack_plane<T: Sample + Send + Sync>(
 ) -> PyResult<BinaryImage> {
     /// The smallest number of pixels of a band: some 10 µs of work.
     const LEAST: usize = 1 << 17;
+    /// Fewer pixels are packed before another thread is awake.
+    const SMALL: usize = 1 << 19;
     let (height, width) = array.dim();
-    if array.len() < 2 * LEAST || u32::try_from(width.max(height)).is_err() {
+    if array.len() < SMALL || u32::try_from(width.max(height)).is_err() {
         // Small, or of a size that is refused.
         let packed = py.detach(|| BinaryImage::from_samples(array, threshold));
         return packed.map_err(errors::from_library);

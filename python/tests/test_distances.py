@@ -332,6 +332,54 @@ def test_dask_gives_the_bits_of_the_whole(rng, scheduler):
             assert cost.dtype == found.cost.dtype == whole.cost.dtype
 
 
+def test_dask_on_processes(rng):
+    """On workers that are processes: costs are pickled, and come back unaligned at times."""
+    distributed = pytest.importorskip("distributed")
+    patience = {"distributed.comm.timeouts.connect": "5m", "distributed.scheduler.worker-ttl": None}
+    with (
+        dask.config.set(patience),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster, timeout="5m"),
+    ):
+        for precision in ("f32", "f64"):
+            friction = rng.random((130, 170))
+            friction[rng.random(friction.shape) < 0.2] = np.nan
+            sources = random_sources(rng, friction).tolist()
+            options = {"precision": precision, "allocation": True}
+            whole = trazar.cost_distance(friction, sources, **options)
+            array = da.from_array(friction, chunks=(40, 50))
+            found = trazar.dask.cost_distance(array, sources, **options)
+            cost, allocation = dask.compute(found.cost, found.allocation)
+            np.testing.assert_array_equal(cost, whole.cost)
+            np.testing.assert_array_equal(allocation, whole.allocation)
+        with pytest.raises(trazar.InputError, match="friction at row 7, column 60 is negative"):
+            friction[0, 0], friction[7, 60] = 1, -1
+            trazar.dask.cost_distance(da.from_array(friction, chunks=50), [(0, 0)])
+
+
+def test_dask_takes_unaligned_costs(rng):
+    """What is unpickled from a buffer need not be aligned."""
+    from trazar.dask import _distances
+
+    def unaligned(array):
+        array = np.frombuffer(b"0" + array.tobytes(), array.dtype, array.size, 1).reshape(array.shape)
+        assert not array.flags.aligned
+        return array
+
+    friction = rng.random((5, 7))
+    before, whole = (
+        trazar.cost_distance(friction, cells, precision="f64").cost
+        for cells in ([(2, 2)], [(2, 2), (0, 3)])
+    )
+    options = {"sampling": (1.0, 1.0), "neighbours": "8", "max_cost": 1e9, "precision": "f64"}
+    starts = np.array([[0, 3]], np.uint32), np.ones(1, np.uint32), np.zeros(1)
+    place = _distances._Place(0, (0, 0), options)
+    given = unaligned(friction), place, starts, unaligned(before)
+    np.testing.assert_array_equal(_distances._search(*given, allocation=False)[0], whole)
+
+
 def test_dask_takes_rasters_and_coordinates():
     friction = xarray.DataArray(
         da.from_array(np.full((6, 8), 2.0), chunks=(4, 3)),

@@ -284,6 +284,7 @@ def cost_distance(
     allocation: bool,
     direction: bool,
     device: str,
+    before: NDArray[Any] | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.uint32] | None, NDArray[np.uint8] | None]: ...
 def follow(direction: NDArray[np.uint8], row: int, column: int) -> NDArray[np.int64]: ...
 def distances(

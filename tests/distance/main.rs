@@ -118,6 +118,39 @@ fn check<P: Number, T: Friction>(
         let what = format!("{what}, {algorithm}");
         let found = found.unwrap_or_else(|error| panic!("{what}: {error}, not the oracle's costs"));
         check_result(&raster, &answer, &found, &options, &what);
+        check_lowered(&surface, sources, &answer, &options, &what);
+    }
+}
+
+/// Sources that are added to earlier ones.
+fn check_lowered<P: Number, T: Friction>(
+    surface: &CostSurface<'_, T>,
+    sources: &Sources,
+    answer: &Answer<P>,
+    options: &CostDistanceOptions,
+    what: &str,
+) {
+    let options = options.direction(false);
+    let all = sources.as_slice();
+    let engine = Engine::cpu();
+    let some = |sources: &[Source]| sources.iter().copied().collect::<Sources>();
+    for earlier in [1, all.len().div_ceil(2), all.len()] {
+        let before = some(&all[..earlier]);
+        let before = engine.cost_distance(surface, &before, &options).unwrap();
+        // Allocation names the given sources only.
+        for given in [&all[earlier.min(all.len() - 1)..], all] {
+            let lowered = engine
+                .lower_cost_distance(surface, before.costs(), &some(given), &options)
+                .unwrap();
+            let costs = (0..answer.costs.len()).map(|index| lowered.costs().at(index).to_bits());
+            let oracle = answer.costs.iter();
+            let oracle = oracle.map(|cost| cost.map_or(f64::NAN, Number::to_f64).to_bits());
+            assert!(costs.eq(oracle), "{what}: lowered, not the oracle's");
+            if given.len() == all.len() {
+                let ids = lowered.allocation().unwrap();
+                assert_eq!(ids, answer.allocation, "{what}: lowered, not the oracle's");
+            }
+        }
     }
 }
 

@@ -11,6 +11,7 @@ pub(crate) trait Number: Copy + PartialOrd + PartialEq {
     fn add(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
     fn bits(self) -> u64;
+    fn to_f64(self) -> f64;
 }
 
 impl Number for f32 {
@@ -26,6 +27,9 @@ impl Number for f32 {
     fn bits(self) -> u64 {
         self.to_bits().into()
     }
+    fn to_f64(self) -> f64 {
+        self.into()
+    }
 }
 
 impl Number for f64 {
@@ -40,6 +44,9 @@ impl Number for f64 {
     }
     fn bits(self) -> u64 {
         self.to_bits()
+    }
+    fn to_f64(self) -> f64 {
+        self
     }
 }
 

@@ -1,8 +1,8 @@
 //! Inputs that are refused, each with its one line.
 
 use trazar::distance::{
-    CellSize, CostDistanceOptions, CostSurface, Neighbours, Precision, Source, Sources, StepCost,
-    corridor,
+    CellSize, CostDistanceOptions, CostSurface, Costs, Neighbours, Precision, Source, Sources,
+    StepCost, corridor,
 };
 use trazar::error::{OptionProblem, Unavailable};
 use trazar::{Engine, Error, Result, Samples};
@@ -139,6 +139,50 @@ fn paths_need_directions_and_a_way() {
 }
 
 #[test]
+fn lowering_needs_costs_of_the_same_raster() {
+    let options = CostDistanceOptions::default();
+    let samples = Samples::new(3, 1, &[1.0f32; 3]).unwrap();
+    let surface = CostSurface::new(samples);
+    let lower = |before: Costs, options: &CostDistanceOptions| {
+        Engine::cpu().lower_cost_distance(&surface, &before, &first(), options)
+    };
+    let nan = f32::NAN;
+    assert!(lower(Costs::F32(vec![nan; 3]), &options).is_ok());
+    let refused = lower(Costs::F32(vec![nan; 2]), &options);
+    assert!(matches!(
+        refused,
+        Err(Error::LengthMismatch {
+            needed: 3,
+            given: 2,
+            ..
+        })
+    ));
+    let lines = [
+        (
+            lower(Costs::F64(vec![0.0; 3]), &options),
+            "costs in f64 can't be lowered in f32: take the precision in which they were found",
+        ),
+        (
+            lower(Costs::F32(vec![0.0, nan, -2.5]), &options),
+            "a cost of -2.5 at row 0, column 2: earlier costs are 0 or more, or NaN where nothing \
+             was reached",
+        ),
+        (
+            lower(Costs::F32(vec![f32::INFINITY; 3]), &options),
+            "a cost of inf at row 0, column 0: earlier costs are 0 or more, or NaN where nothing \
+             was reached",
+        ),
+        (
+            lower(Costs::F32(vec![nan; 3]), &options.direction(true)),
+            "directions depend on all sources: compute them by `cost_distance`",
+        ),
+    ];
+    for (result, line) in lines {
+        assert_eq!(result.unwrap_err().to_string(), line);
+    }
+}
+
+#[test]
 fn corridors_need_two_like_surfaces() {
     let options = CostDistanceOptions::default();
     let three = solve(&[1.0; 3], &first(), &options).unwrap();
@@ -162,6 +206,13 @@ fn devices_say_what_they_do_not_run() {
     let surface = CostSurface::new(samples);
     let options = CostDistanceOptions::default().step_cost(StepCost::Entered);
     let refused = Engine::emulator(0).cost_distance(&surface, &first(), &options);
+    assert!(matches!(
+        refused,
+        Err(Error::Unavailable(Unavailable::Job { .. }))
+    ));
+    let options = CostDistanceOptions::default();
+    let before = Costs::F32(vec![0.0; 2]);
+    let refused = Engine::emulator(0).lower_cost_distance(&surface, &before, &first(), &options);
     assert!(matches!(
         refused,
         Err(Error::Unavailable(Unavailable::Job { .. }))

@@ -36,6 +36,9 @@ pub(crate) trait Real:
 
     fn wrap(costs: Vec<Self>) -> Costs;
 
+    /// Costs in this precision, if they are.
+    fn unwrap(costs: &Costs) -> Option<&[Self]>;
+
     /// The whole part, up to `u32::MAX`.
     fn to_bucket(self) -> u32;
 
@@ -77,6 +80,10 @@ impl Real for f32 {
         Costs::F32(costs)
     }
 
+    fn unwrap(costs: &Costs) -> Option<&[Self]> {
+        costs.as_f32()
+    }
+
     fn at_most(value: f64) -> Self {
         let near = value as Self;
         if f64::from(near) > value {
@@ -115,6 +122,10 @@ impl Real for f64 {
 
     fn wrap(costs: Vec<Self>) -> Costs {
         Costs::F64(costs)
+    }
+
+    fn unwrap(costs: &Costs) -> Option<&[Self]> {
+        costs.as_f64()
     }
 
     fn at_most(value: f64) -> Self {

@@ -5,11 +5,11 @@ use rayon::prelude::*;
 
 use super::options::{CostDistanceOptions, Precision};
 use super::real::Real;
-use super::result::index_in;
+use super::result::{Costs, index_in};
 use super::sources::{Source, Sources};
 use super::steps::Step;
 use super::surface::{CostSurface, Friction};
-use crate::error::{Error, Result};
+use crate::error::{Error, OptionProblem, Result};
 use crate::image::check_size;
 use crate::memory::{par_filled_vec, par_rows, push};
 
@@ -199,6 +199,49 @@ impl<P: Real> Search<P> {
             friction,
             starts,
         })
+    }
+
+    /// Costs that were found before, with the margin.
+    ///
+    /// # Errors
+    /// For costs of another raster or precision, and for what is no cost.
+    pub(crate) fn costs_before(&self, costs: &Costs) -> Result<Vec<P>> {
+        let refuse = |why: String| Err(Error::option("before", OptionProblem::OutOfRange, why));
+        let Some(values) = P::unwrap(costs) else {
+            return refuse(format!(
+                "costs in {} can't be lowered in {}: take the precision in which they were found",
+                costs.precision().name(),
+                P::PRECISION.name()
+            ));
+        };
+        let (needed, given) = (self.frame.cells() as usize, values.len());
+        if given != needed {
+            return Err(Error::LengthMismatch { needed, given });
+        }
+        let is_no_cost = |&value: &P| value < P::ZERO || value == P::INFINITY;
+        if let Some(i) = values.par_iter().position_first(is_no_cost) {
+            let why = "earlier costs are 0 or more, or NaN where nothing was reached";
+            return refuse(format!(
+                "a cost of {} at row {}, column {}: {why}",
+                crate::error::short(values[i].to_f64()),
+                i / self.frame.width,
+                i % self.frame.width
+            ));
+        }
+        let mut before = par_filled_vec(P::INFINITY, self.friction.len(), "the costs")?;
+        let rows = before.par_chunks_exact_mut(self.frame.stride);
+        let rows = rows.skip(self.frame.margin).take(self.frame.height);
+        rows.zip(values.par_chunks_exact(self.frame.width))
+            .for_each(|(row, values)| {
+                let row = &mut row[self.frame.margin..][..self.frame.width];
+                for (to, &value) in row.iter_mut().zip(values) {
+                    // Not for NaN.
+                    if value.is_finite() {
+                        *to = value;
+                    }
+                }
+            });
+        Ok(before)
     }
 
     /// Refuses results in which a cell has no cost only because every path to it overflows.

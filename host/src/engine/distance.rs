@@ -5,10 +5,10 @@ use crate::distance::cpu;
 use crate::distance::real::Real;
 use crate::distance::search::Search;
 use crate::distance::{
-    CostDistance, CostDistanceOptions, CostSurface, DistanceAlgorithm, Friction, Precision,
+    CostDistance, CostDistanceOptions, CostSurface, Costs, DistanceAlgorithm, Friction, Precision,
     Sources, StepCost,
 };
-use crate::error::Result;
+use crate::error::{Error, OptionProblem, Result};
 
 impl Engine {
     /// The least cost of travel from any of the sources to each cell of the surface, and, as the
@@ -49,6 +49,53 @@ impl Engine {
         }
     }
 
+    /// Lowers costs that were found before by more sources: the costs from all of them, bit for
+    /// bit. The search goes on from where the new sources lower costs, so that it takes the less
+    /// the fewer cells they lower, besides some passes over the raster.
+    ///
+    /// `before` are costs of the same surface by the same options, for other sources: with any
+    /// other costs, those of the result are not least ones. An allocation names those of `sources`
+    /// that are tight, and 0 where only earlier sources are.
+    ///
+    /// ```
+    /// use trazar::distance::{CostDistanceOptions, CostSurface, Sources};
+    /// use trazar::{Engine, Samples};
+    ///
+    /// let friction = [1.0f32; 7];
+    /// let surface = CostSurface::new(Samples::new(7, 1, &friction)?);
+    /// let (engine, options) = (Engine::cpu(), CostDistanceOptions::default());
+    /// let first = Sources::from_cells([(0, 0)]);
+    /// let first = engine.cost_distance(&surface, &first, &options)?;
+    /// let further = Sources::from_cells([(6, 0)]);
+    /// let both = engine.lower_cost_distance(&surface, first.costs(), &further, &options)?;
+    /// assert_eq!(both.costs().as_f32(), Some(&[0.0, 1.0, 2.0, 3.0, 2.0, 1.0, 0.0][..]));
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`cost_distance`](Self::cost_distance);
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) and
+    /// [`Error::InvalidOption`](crate::Error::InvalidOption) for costs of another raster or
+    /// precision, for negative and infinite ones, and if the options ask for directions, which
+    /// depend on all sources; [`Error::Unavailable`](crate::Error::Unavailable) by kernels.
+    pub fn lower_cost_distance<T: Friction>(
+        &self,
+        surface: &CostSurface<'_, T>,
+        before: &Costs,
+        sources: &Sources,
+        options: &CostDistanceOptions,
+    ) -> Result<CostDistance> {
+        self.check_on_processor("cost distances from earlier ones")?;
+        if options.direction {
+            let why = "directions depend on all sources: compute them by `cost_distance`";
+            return Err(Error::option("direction", OptionProblem::Conflict, why));
+        }
+        match options.precision {
+            Precision::F32 => self.search::<f32, T>(surface, Some(before), sources, options),
+            Precision::F64 => self.search::<f64, T>(surface, Some(before), sources, options),
+        }
+    }
+
     /// The algorithm that [`cost_distance`](Self::cost_distance) uses on the processor for these
     /// options and a raster of that many cells.
     pub fn distance_algorithm(
@@ -78,20 +125,29 @@ impl Engine {
         sources: &Sources,
         options: &CostDistanceOptions,
     ) -> Result<CostDistance> {
-        let distance = match &self.device {
-            None => {
-                let search = Search::<P>::new(surface, sources, options)?;
-                let algorithm = self.algorithm(options, search.frame.cells())?;
-                let costs = cpu::costs(&search, algorithm, &self.progress())?;
-                CostDistance::new(search, costs, options)?
-            }
-            Some(device) => {
-                self.progress().report(0, 1)?;
-                let parts = device.cost_distance(T::any(surface), sources, options)?;
-                let (width, height) = (surface.width() as u32, surface.height() as u32);
-                CostDistance::of_parts(width, height, parts, options)
-            }
+        let Some(device) = &self.device else {
+            return self.search::<P, T>(surface, None, sources, options);
         };
+        self.progress().report(0, 1)?;
+        let parts = device.cost_distance(T::any(surface), sources, options)?;
+        let (width, height) = (surface.width() as u32, surface.height() as u32);
+        self.progress().report(1, 1)?;
+        Ok(CostDistance::of_parts(width, height, parts, options))
+    }
+
+    /// Does the search on the processor, from costs that were found before, if there are any.
+    fn search<P: Real, T: Friction>(
+        &self,
+        surface: &CostSurface<'_, T>,
+        before: Option<&Costs>,
+        sources: &Sources,
+        options: &CostDistanceOptions,
+    ) -> Result<CostDistance> {
+        let search = Search::<P>::new(surface, sources, options)?;
+        let algorithm = self.algorithm(options, search.frame.cells())?;
+        let before = before.map(|costs| search.costs_before(costs)).transpose()?;
+        let costs = cpu::costs(&search, before, algorithm, &self.progress())?;
+        let distance = CostDistance::new(search, costs, options)?;
         self.progress().report(1, 1)?;
         Ok(distance)
     }

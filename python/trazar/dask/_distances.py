@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import dask
 import dask.array as da
@@ -29,8 +29,17 @@ if TYPE_CHECKING:
 
     from trazar._distances import Neighbours, Precision
 
-#: The costs and the ids of a strip of cells.
-_Strip = tuple["NDArray[Any]", "NDArray[np.uint32]"]
+#: The row and the column of a chunk among the chunks.
+_Chunk = tuple[int, int]
+#: Strips of cells along the sides of a chunk, by name.
+_Rims = dict[str, "NDArray[Any]"]
+#: Strips of cells around a chunk: above, below, left and right of it.
+_Ring = list["NDArray[Any]"]
+#: Cells, ids and start costs.
+_Sources = tuple["NDArray[np.uint32]", "NDArray[np.uint32]", "NDArray[np.float64]"]
+#: A chunk's costs with the margin, or none if nothing reaches it; and the number of its sources.
+_Solved = tuple["NDArray[Any] | None", int]
+_NO_SOURCES: _Sources = (np.empty((0, 2), np.uint32), np.empty(0, np.uint32), np.empty(0))
 
 
 def cost_distance(
@@ -48,8 +57,8 @@ def cost_distance(
 ) -> CostDistance:
     """Compute the costs of :func:`trazar.cost_distance` for a Dask array.
 
-    Each chunk is solved by itself, with the costs of the cells around it as further sources, and
-    again as long as these fall. The costs are those of the whole raster, bit for bit, and so is the
+    Each chunk is solved by itself. As long as costs of the cells around it fall, these are further
+    sources, by which the search goes on from the costs that it has. The costs are those of the whole raster, bit for bit, and so is the
     allocation. There are no directions: they may cross plateaus of many chunks.
 
     Parameters
@@ -67,11 +76,12 @@ def cost_distance(
     Returns
     -------
     CostDistance
-        Of lazy arrays, in the chunks of the friction. This call solves chunks until the costs at
-        their rims are final, and keeps these only, 8 bytes per cell of a rim. Computing the result
-        solves each chunk once more, so that ``result.cost.to_zarr(...)`` writes it without having
-        it all. The friction is read again for each time that a chunk is solved; it must be the
-        same then.
+        Of lazy arrays, in the chunks of the friction. This call finds all costs, and ids along the
+        rims of chunks. Friction and costs stay with the workers that have them, as by
+        :func:`dask.persist`: 8 bytes per cell in f32, 16 in f64, which ``distributed`` moves to
+        disk where a worker has no room. Computing the costs only brings them, so that
+        ``result.cost.to_zarr(...)`` writes them without having them all in one place; computing
+        the allocation takes one pass over each chunk.
 
     Raises
     ------
@@ -84,8 +94,8 @@ def cost_distance(
 
     Notes
     -----
-    A worker has a chunk with its rim: 16 bytes per cell of it in f32, 28 in f64. Chunks of 1024² to
-    4096² cells are good: a chunk is solved a few times, more often if paths wind through many
+    To solve a chunk takes 20 bytes per cell of it in f32, 40 in f64. Chunks of 1024² to 4096² cells
+    are good: costs of a chunk are lowered some 8 times, more often if paths wind through many
     chunks.
 
     Examples
@@ -121,14 +131,15 @@ def cost_distance(
         "neighbours": str(neighbours),
         "max_cost": limit,
         "precision": precision,
-        "allocation": bool(allocation),
     }
     chunks = _Chunks(array, no_data, real, 2 if neighbours == 16 else 1)
     solver = _Solver(chunks, chunks.divide(sources, ids, start_costs), options)
-    solver.exchange()
-    cost = solver.result(0, real)
-    found = solver.result(1, np.dtype(np.uint32)) if allocation else None
-    return CostDistance(_like(given, cost), _like(given, found))
+    solver.lower()
+    found = None
+    if allocation:
+        solver.allocate()
+        found = solver.allocation()
+    return CostDistance(_like(given, solver.cost()), _like(given, found))
 
 
 class _Chunks:
@@ -153,16 +164,18 @@ class _Chunks:
             plain = plain.rechunk({axis: -1 for axis in (0, 1) if tiny[axis]})
         depth = {axis: 0 if tiny[axis] else margin for axis in (0, 1)}
         wide = overlap(plain, depth=depth, boundary=np.nan, allow_rechunk=False)
-        self.blocks = wide.to_delayed()
+        blocks = wide.to_delayed()
+        # By chunk. These hold on to what is persisted, unlike those of a persisted array.
+        self.blocks = dict(zip(self.all(), dask.persist(*blocks.ravel())))
 
-    def all(self) -> list[tuple[int, int]]:
+    def all(self) -> list[_Chunk]:
         return [(i, j) for i in range(self.grid[0]) for j in range(self.grid[1])]
 
-    def corner(self, chunk: tuple[int, int]) -> tuple[int, int]:
+    def corner(self, chunk: _Chunk) -> tuple[int, int]:
         """The row and the column of the chunk's first cell."""
         return int(self.starts[0][chunk[0]]), int(self.starts[1][chunk[1]])
 
-    def divide(self, sources: Any, ids: Any, start_costs: Any) -> dict[tuple[int, int], Any]:
+    def divide(self, sources: Any, ids: Any, start_costs: Any) -> dict[_Chunk, Any]:
         """By chunk: rows of cells, ids and start costs, or a lazy part of a raster of ids."""
         if _is_xarray(sources):
             sources = sources.data
@@ -192,110 +205,186 @@ class _Chunks:
 
 
 class _Solver:
-    """Solves chunks until their rims are final."""
+    """Solves chunks until their rims are final.
+
+    Chunks keep their costs where they were solved. When costs fall around a chunk, its own are
+    lowered from there, which takes the less the fewer of its cells they reach.
+    """
 
     def __init__(self, chunks: _Chunks, sources: dict[Any, Any], options: dict[str, Any]) -> None:
         self.chunks = chunks
         self.sources = sources
         self.options = options
-        #: By chunk: the strips along its four sides.
-        self.rims: dict[tuple[int, int], dict[str, _Strip]] = {}
+        #: By chunk: its costs, as a task that has been computed; see :func:`_lower`.
+        self.costs: dict[_Chunk, Any] = {}
+        #: By chunk: the costs along its four sides, and the ids.
+        self.cost_rims: dict[_Chunk, _Rims] = {}
+        self.id_rims: dict[_Chunk, _Rims] = {}
 
-    def exchange(self) -> None:
-        """Solve chunks as long as the costs around one have changed.
+    def lower(self) -> None:
+        """Find the costs: lower those of chunks as long as costs around one fall.
 
-        A chunk that is solved while costs still fall around it is solved again. So of all chunks
-        that are due, those come first around which the least cost has changed: it is final, or soon
-        will be.
+        Of all chunks that are due, those come first around which the least cost has fallen: it is
+        final, or soon will be.
         """
-        everywhere = self.chunks.all()
-        rings: dict[tuple[int, int], Any] = {chunk: None for chunk in everywhere}
-        # By chunk: the least cost around it that has changed since it was solved.
-        due = dict.fromkeys(everywhere, 0.0)
-        solve = delayed(_rims, pure=False)
+        lower = delayed(_lower, pure=False)
+        rims = self.cost_rims
         has_sources = False
+
+        def solve(now: list[_Chunk], rings: list[Any]) -> Iterable[_Rims]:
+            nonlocal has_sources
+            tasks = []
+            for chunk, ring in zip(now, rings):
+                before = self.costs.get(chunk)
+                sources = self.sources[chunk] if before is None else None
+                tasks.append(self.task(lower, chunk, sources, ring, before))
+            solved = dask.persist(*tasks)
+            heads = dask.compute(*map(self.head, now, solved))
+            # Not sooner, since the tasks need the costs before.
+            self.costs.update(zip(now, solved))
+            for count, strips in heads:
+                has_sources |= count > 0
+                yield strips
+
+        self.exchange(solve, rims, lambda chunk: self.ring(chunk, rims, self.real(), np.nan))
+        if not has_sources:
+            raise InputError("there are no sources: give at least one cell")
+
+    def allocate(self) -> None:
+        """Find the allocation, from final costs: by chunk, as long as ids around one change."""
+        task = delayed(_id_rims, pure=False)
+
+        def solve(now: list[_Chunk], rings: list[Any]) -> Iterable[_Rims]:
+            del rings
+            return dask.compute(*(self.ids(task, chunk) for chunk in now))
+
+        self.exchange(solve, self.id_rims, self.id_ring)
+
+    def exchange(self, solve: Any, rims: dict[_Chunk, _Rims], ring: Any) -> None:
+        """Solve chunks as long as ``ring``, what is known around a chunk, changes."""
+        everywhere = self.chunks.all()
+        rings = {chunk: ring(chunk) for chunk in everywhere}
+        # By chunk: the least cost around it of a cell that has changed since it was solved.
+        due = dict.fromkeys(everywhere, 0.0)
         while due:
-            last = min(due.values()) + self.usual_range() / 8
+            last = min(due.values()) + self.usual_range() / 2
             now = sorted(chunk for chunk, least in due.items() if least <= last)
             for chunk in now:
                 del due[chunk]
-                if self.rims:
-                    rings[chunk] = self.ring(chunk)
-            tasks = [self.task(solve, chunk, rings[chunk]) for chunk in now]
+                rings[chunk] = ring(chunk)
             changed = set()
-            for chunk, (count, rims) in zip(now, dask.compute(*tasks)):
-                has_sources |= count > 0
-                before = self.rims.get(chunk)
-                self.rims[chunk] = rims
-                given = before.values() if before else None
-                if _least_change(given, rims.values()) is not None:
+            for chunk, strips in zip(now, solve(now, [rings[chunk] for chunk in now])):
+                before = rims.get(chunk)
+                rims[chunk] = strips
+                if before is None or any(
+                    not _equal(before[side], strips[side]) for side in strips
+                ):
                     changed.add(chunk)
             for chunk in {
                 (i + di, j + dj) for i, j in changed for di in (-1, 0, 1) for dj in (-1, 0, 1)
             } & set(rings):
-                least = _least_change(rings[chunk], self.ring(chunk))
+                least = self.least_change(chunk, rings[chunk], ring(chunk))
                 if least is not None:
                     due[chunk] = least
-        if not has_sources:
-            raise InputError("there are no sources: give at least one cell")
-        solve = delayed(_solve, pure=True)
-        self.solved = {chunk: self.task(solve, chunk, rings[chunk]) for chunk in rings}
+
+    def least_change(self, chunk: _Chunk, before: _Ring, now: _Ring) -> float | None:
+        """The least cost around a chunk of a cell that has changed; None if there is none."""
+        costs = self.ring(chunk, self.cost_rims, self.real(), np.nan)
+        least = []
+        for cost, former, value in zip(costs, before, now):
+            changed = ~np.isnan(cost) & (former != value)
+            if changed.any():
+                least.append(float(cost[changed].min()))
+        return min(least, default=None)
 
     def usual_range(self) -> float:
         """How far costs along a chunk's rim are apart, of the chunks that have been reached."""
         ranges = []
-        for rims in self.rims.values():
-            costs = [costs for costs, _ in rims.values() if not np.isnan(costs).all()]
+        for rims in self.cost_rims.values():
+            costs = [costs for costs in rims.values() if not np.isnan(costs).all()]
             if costs:
                 least = min(float(np.nanmin(each)) for each in costs)
                 ranges.append(max(float(np.nanmax(each)) for each in costs) - least)
         return float(np.median(ranges)) if ranges else float("inf")
 
-    def task(self, solve: Any, chunk: tuple[int, int], ring: Any) -> Any:
-        """The call of a lazy function for a chunk, with the cells around it."""
-        chunks = self.chunks
-        block, corner = chunks.blocks[chunk], chunks.corner(chunk)
-        return solve(block, self.sources[chunk], ring, chunks.margin, corner, self.options)
+    def real(self) -> type:
+        return np.float32 if self.options["precision"] == "f32" else np.float64
 
-    def ring(self, chunk: tuple[int, int]) -> Any:
-        """The costs and ids of the cells around a chunk: above, below, left and right of it."""
+    def task(self, function: Any, chunk: _Chunk, sources: Any, *more: Any) -> Any:
+        """The call of a lazy function for a chunk."""
+        place = _Place(self.chunks.margin, self.chunks.corner(chunk), self.options)
+        return function(self.chunks.blocks[chunk], place, sources, *more)
+
+    def ids(self, function: Any, chunk: _Chunk) -> Any:
+        """The call of a lazy function for a chunk whose costs are final, with the ids around it."""
+        costs = self.ring(chunk, self.cost_rims, self.real(), np.nan)
+        rings = costs, self.id_ring(chunk)
+        return self.task(function, chunk, self.sources[chunk], rings, self.costs[chunk])
+
+    def id_ring(self, chunk: _Chunk) -> _Ring:
+        return self.ring(chunk, self.id_rims, np.uint32, 0)
+
+    def ring(self, chunk: _Chunk, rims: dict[_Chunk, _Rims], dtype: type, none: float) -> _Ring:
+        """The cells around a chunk, above, below, left and right of it; ``none`` if unknown."""
         m = self.chunks.margin
         i, j = chunk
         height, width = (self.chunks.sizes[k][chunk[k]] for k in (0, 1))
 
-        def part(di: int, dj: int, rows: int, columns: int) -> _Strip:
-            rims = self.rims.get((i + di, j + dj))
-            if rims is None:
-                real = np.float32 if self.options["precision"] == "f32" else np.float64
-                return np.full((rows, columns), np.nan, real), np.zeros((rows, columns), np.uint32)
-            strip = rims[{-1: "bottom", 1: "top"}.get(di, "right" if dj < 0 else "left")]
+        def part(di: int, dj: int, rows: int, columns: int) -> NDArray[Any]:
+            strips = rims.get((i + di, j + dj))
+            if strips is None:
+                return np.full((rows, columns), none, dtype)
+            strip = strips[{-1: "bottom", 1: "top"}.get(di, "right" if dj < 0 else "left")]
             if di == 0 or dj == 0:
                 return strip
-            side = slice(-m, None) if dj < 0 else slice(None, m)
-            return strip[0][:, side], strip[1][:, side]
+            return strip[:, -m:] if dj < 0 else strip[:, :m]
 
-        def row(di: int) -> _Strip:
-            parts = [part(di, dj, m, m if dj else width) for dj in (-1, 0, 1)]
-            costs, ids = (np.concatenate(each, axis=1) for each in zip(*parts))
-            return costs, ids
+        def row(di: int) -> NDArray[Any]:
+            return np.concatenate([part(di, dj, m, m if dj else width) for dj in (-1, 0, 1)], 1)
 
         return [row(-1), row(1), part(0, -1, height, m), part(0, 1, height, m)]
 
-    def result(self, index: int, dtype: np.dtype[Any]) -> da.Array:
-        """The costs, or the ids, of all chunks."""
-        item = delayed(_item, pure=True)
+    def result(self, function: Any, dtype: np.dtype[Any]) -> da.Array:
+        """The lazy results of all chunks."""
         rows = []
         for i in range(self.chunks.grid[0]):
             row = []
             for j in range(self.chunks.grid[1]):
                 shape = self.chunks.sizes[0][i], self.chunks.sizes[1][j]
-                row.append(da.from_delayed(item(self.solved[i, j], index), shape, dtype))
+                row.append(da.from_delayed(function((i, j)), shape, dtype))
             rows.append(row)
         return da.block(rows)
 
+    def head(self, chunk: _Chunk, solved: Any) -> Any:
+        """What :meth:`lower` needs to know of a chunk that has been solved."""
+        return delayed(_head, pure=True)(solved, *self.about(chunk))
 
-def _item(solved: tuple[Any, Any, int], index: int) -> Any:
-    return solved[index]
+    def about(self, chunk: _Chunk) -> tuple[int, tuple[int, int], type]:
+        """The margin, the shape and the type of a chunk's costs."""
+        height, width = (self.chunks.sizes[k][chunk[k]] for k in (0, 1))
+        return self.chunks.margin, (height, width), self.real()
+
+    def cost(self) -> da.Array:
+        """The costs, when they are final."""
+        inner = delayed(_costs, pure=True)
+        return self.result(
+            lambda chunk: inner(self.costs[chunk], *self.about(chunk)), np.dtype(self.real())
+        )
+
+    def allocation(self) -> da.Array:
+        """The ids, when they are final."""
+        task = delayed(_ids, pure=True)
+        return self.result(lambda chunk: self.ids(task, chunk), np.dtype(np.uint32))
+
+
+class _Place(NamedTuple):
+    """Where a chunk is, and what is computed of it."""
+
+    #: The width of the margin that its block has.
+    margin: int
+    #: The row and the column of its first cell.
+    corner: tuple[int, int]
+    options: dict[str, Any]
 
 
 def _plain(block: NDArray[Any], no_data: float | None, real: np.dtype[Any]) -> NDArray[Any]:
@@ -306,109 +395,148 @@ def _plain(block: NDArray[Any], no_data: float | None, real: np.dtype[Any]) -> N
     return plain
 
 
-def _least_change(before: Iterable[_Strip] | None, now: Iterable[_Strip]) -> float | None:
-    """The least cost of a cell whose cost or id is not as before; None if there is no such cell.
+def _equal(a: NDArray[Any], b: NDArray[Any]) -> bool:
+    return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
 
-    At first, all cells without costs are as before.
+
+def _lower(
+    block: NDArray[Any], place: _Place, sources: Any, ring: _Ring, before: _Solved | None
+) -> _Solved:
+    """Solve a chunk, or lower the costs ``before`` by those of the ring.
+
+    ``block`` is its friction with a margin, where the ring is. Costs ``before`` are those of its
+    own ``sources`` already.
     """
-    least = []
-    former = None if before is None else list(before)
-    for i, (costs, ids) in enumerate(now):
-        changed = ~np.isnan(costs)
-        if former is not None:
-            changed &= (costs != former[i][0]) | (ids != former[i][1])
-        if changed.any():
-            least.append(float(costs[changed].min()))
-    return min(least, default=None)
+    own = _own_sources(block, place, sources) if before is None else _NO_SOURCES
+    starts = _with_ring(own, ring, None, block.shape, place.margin)
+    costs, count = (None, len(own[0])) if before is None else before
+    if len(starts[0]):
+        costs = _search(block, place, starts, costs, allocation=False)[0]
+    return costs, count
 
 
-def _solve(
+def _view(solved: _Solved, m: int, shape: tuple[int, int], dtype: type) -> NDArray[Any]:
+    """A chunk's costs, without the margin."""
+    costs, _ = solved
+    return np.full(shape, np.nan, dtype) if costs is None else _inner(costs, m)
+
+
+def _costs(solved: _Solved, *about: Any) -> NDArray[Any]:
+    """As :func:`_view`, to be given away: what is persisted stays as it is."""
+    return _view(solved, *about).copy()
+
+
+def _head(solved: _Solved, *about: Any) -> tuple[int, _Rims]:
+    """The number of a chunk's own sources, and the costs along its sides."""
+    return solved[1], _rims(_view(solved, *about), about[0])
+
+
+def _ids(
     block: NDArray[Any],
+    place: _Place,
     sources: Any,
-    ring: Any,
-    margin: int,
-    corner: tuple[int, int],
-    options: dict[str, Any],
-) -> tuple[NDArray[Any], NDArray[np.uint32], int]:
-    """The costs and the ids of a chunk, and the number of its own sources.
+    rings: tuple[_Ring, _Ring],
+    solved: _Solved,
+) -> NDArray[np.uint32]:
+    """The allocation of a chunk with final costs, as far as the ids around it are known."""
+    m = place.margin
+    starts = _with_ring(_own_sources(block, place, sources), *rings, block.shape, m)
+    if solved[0] is None or not len(starts[0]):
+        return np.zeros(_inner(block, m).shape, np.uint32)
+    costs = solved[0].copy()
+    for where, strip in zip(_around(m), rings[0]):
+        costs[where] = strip
+    found = _search(block, place, starts, costs, allocation=True)[1]
+    assert found is not None
+    return _inner(found, m)
 
-    The block has a margin, whose costs and ids are the ring's.
-    """
-    inner = slice(margin, block.shape[0] - margin), slice(margin, block.shape[1] - margin)
-    _check(block[inner] < 0, corner, "friction", "is negative: it must be 0 or more, or NaN")
+
+def _id_rims(block: NDArray[Any], place: _Place, *rest: Any) -> _Rims:
+    return _rims(_ids(block, place, *rest), place.margin)
+
+
+def _rims(array: NDArray[Any], m: int) -> _Rims:
+    """The strips along an array's sides, as copies, so that the array can be freed."""
+    sides = {"top": np.s_[:m], "bottom": np.s_[-m:], "left": np.s_[:, :m], "right": np.s_[:, -m:]}
+    return {side: array[at].copy() for side, at in sides.items()}
+
+
+def _inner(array: NDArray[Any], m: int) -> NDArray[Any]:
+    """An array without its margin."""
+    return array[m : array.shape[0] - m, m : array.shape[1] - m]
+
+
+def _around(m: int) -> list[tuple[slice, slice]]:
+    """Where the strips of a ring are in an array with a margin."""
+    return [np.s_[:m, :], np.s_[-m:, :], np.s_[m:-m, :m], np.s_[m:-m, -m:]]
+
+
+def _own_sources(block: NDArray[Any], place: _Place, sources: Any) -> _Sources:
+    """A chunk's own sources, as cells of the block; refuses what is wrong in the chunk."""
+    inner = _inner(block, place.margin)
+    _check(inner < 0, place.corner, "friction", "is negative: it must be 0 or more, or NaN")
     if isinstance(sources, tuple):
         cells, ids, starts = sources
     else:
         cells, ids = _raster_sources(sources)
         starts = np.zeros(len(cells))
-    on_barrier = np.zeros(block[inner].shape, bool)
-    on_barrier[tuple(cells.T)] = ~np.isfinite(block[inner][tuple(cells.T)])
-    _check(on_barrier, corner, "the source", "is on a barrier: move it, or give it a friction")
-    own = len(cells)
-    cells = cells + np.uint32(margin)
-    if ring is not None:
-        wide_costs = np.full(block.shape, np.nan, block.dtype)
-        wide_ids = np.zeros(block.shape, np.uint32)
-        m = margin
-        places = [
-            np.s_[:m, :],
-            np.s_[-m:, :],
-            np.s_[m:-m, :m],
-            np.s_[m:-m, -m:],
-        ]
-        for place, (costs, numbers) in zip(places, ring):
-            wide_costs[place], wide_ids[place] = costs, numbers
-        around = np.argwhere(~np.isnan(wide_costs)).astype(np.uint32)
-        where = tuple(around.T)
-        cells = np.concatenate([cells, around])
-        # Without allocation the ring's ids are 0; any valid id will do.
-        ids = np.concatenate([ids, np.maximum(wide_ids[where], 1)])
-        starts = np.concatenate([starts, wide_costs[where].astype(np.float64)])
-    if not len(cells):
-        shape = block[inner].shape
-        return np.full(shape, np.nan, block.dtype), np.zeros(shape, np.uint32), own
-    cost, allocation, _ = _trazar.cost_distance(
-        block,
-        cells,
-        ids,
-        starts,
+    on_barrier = np.zeros(inner.shape, bool)
+    on_barrier[tuple(cells.T)] = ~np.isfinite(inner[tuple(cells.T)])
+    why = "is on a barrier: move it, or give it a friction"
+    _check(on_barrier, place.corner, "the source", why)
+    return cells + np.uint32(place.margin), ids, starts
+
+
+def _with_ring(
+    own: _Sources, costs: _Ring, ids: _Ring | None, shape: tuple[int, ...], m: int
+) -> _Sources:
+    """The sources, and further ones that start at the costs around a chunk.
+
+    Cells without a cost or an id are left out; without ``ids``, any is as good.
+    """
+    height, width = shape
+    corners = [(0, 0), (height - m, 0), (m, 0), (m, width - m)]
+    parts = [own]
+    for k, (corner, strip) in enumerate(zip(corners, costs)):
+        numbers = np.ones(strip.shape, np.uint32) if ids is None else ids[k]
+        cells = np.argwhere(~np.isnan(strip) & (numbers > 0))
+        at = tuple(cells.T)
+        places = (cells + corner).astype(np.uint32)
+        parts.append((places, numbers[at], strip[at].astype(np.float64)))
+    cells, numbers, starts = (np.concatenate(each) for each in zip(*parts))
+    return cells, numbers, starts
+
+
+def _search(
+    block: NDArray[Any],
+    place: _Place,
+    starts: _Sources,
+    before: NDArray[Any] | None,
+    *,
+    allocation: bool,
+) -> tuple[NDArray[Any], NDArray[np.uint32] | None]:
+    options = place.options
+    # What comes from another worker may not be aligned.
+    if before is not None:
+        before = np.require(before, requirements="CA")
+    cost, ids, _ = _trazar.cost_distance(
+        np.require(block, requirements="CA"),
+        *starts,
         options["sampling"],
         options["neighbours"],
         "mean",
         options["max_cost"],
         None,
         options["precision"],
-        options["allocation"],
+        allocation,
         False,
         "cpu",
+        before,
     )
-    if allocation is None:
-        return cost[inner], np.zeros(block[inner].shape, np.uint32), own
-    return cost[inner], allocation[inner], own
+    return cost, ids
 
 
 def _check(wrong: NDArray[np.bool_], corner: tuple[int, int], what: str, why: str) -> None:
     if wrong.any():
         row, column = (np.argwhere(wrong)[0] + corner).tolist()
         raise InputError(f"{what} at row {row}, column {column} {why}")
-
-
-def _rims(
-    block: NDArray[Any],
-    sources: Any,
-    ring: Any,
-    margin: int,
-    corner: tuple[int, int],
-    options: dict[str, Any],
-) -> tuple[int, dict[str, _Strip]]:
-    """The number of a chunk's own sources, and the strips along its sides."""
-    cost, ids, own = _solve(block, sources, ring, margin, corner, options)
-    m = margin
-    sides = {
-        "top": np.s_[:m, :],
-        "bottom": np.s_[-m:, :],
-        "left": np.s_[:, :m],
-        "right": np.s_[:, -m:],
-    }
-    # Copies, so that the chunk itself is freed.
-    return own, {side: (cost[at].copy(), ids[at].copy()) for side, at in sides.items()}

@@ -8,12 +8,15 @@ use crate::distance::real::Real;
 use crate::distance::search::Search;
 use crate::distance::steps::Step;
 use crate::error::Result;
-use crate::memory::{par_filled_vec, prefetch};
+use crate::memory::prefetch;
 use crate::progress::Progress;
 
-/// As [`costs`](super::costs).
-pub(super) fn costs<P: Real>(search: &Search<P>, progress: &Progress<'_>) -> Result<Vec<P>> {
-    let mut costs = par_filled_vec(P::INFINITY, search.friction.len(), "the costs")?;
+/// Lowers `costs`, which have the margin, as [`costs`](super::costs) says.
+pub(super) fn lower<P: Real>(
+    search: &Search<P>,
+    costs: &mut [P],
+    progress: &Progress<'_>,
+) -> Result<()> {
     let mut queue = Queue::new(bucket_width(search))?;
     for start in &search.starts {
         let cost = &mut costs[start.place as usize];
@@ -30,14 +33,14 @@ pub(super) fn costs<P: Real>(search: &Search<P>, progress: &Progress<'_>) -> Res
         let bucket = Queue::scaled(bucket);
         for (i, &place) in list.iter().enumerate() {
             if let Some(&next) = list.get(i + AHEAD) {
-                prefetch_around(search, &costs, next as usize);
+                prefetch_around(search, costs, next as usize);
             }
             let place = place as usize;
             let cost = costs[place];
             if queue.is_before(cost, bucket) {
                 continue; // It was taken at that cost.
             }
-            relax(search, &steps, &mut costs, &mut queue, place, cost);
+            relax(search, &steps, costs, &mut queue, place, cost);
         }
         taken += list.len() as u64;
         if taken >= reported + (1 << 20) {
@@ -46,7 +49,7 @@ pub(super) fn costs<P: Real>(search: &Search<P>, progress: &Progress<'_>) -> Res
         }
         list.clear();
     }
-    Ok(costs)
+    Ok(())
 }
 
 /// How many cells ahead their surroundings are loaded. Cells of a bucket are far from each other,

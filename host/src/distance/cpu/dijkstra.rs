@@ -6,15 +6,18 @@ use std::collections::BinaryHeap;
 use crate::distance::real::Real;
 use crate::distance::search::Search;
 use crate::error::Result;
-use crate::memory::{filled_vec, push_to_heap};
+use crate::memory::push_to_heap;
 use crate::progress::Progress;
 
 const HEAP: &str = "the heap of cells";
 
-/// As [`costs`](super::costs).
-pub(super) fn costs<P: Real>(search: &Search<P>, progress: &Progress<'_>) -> Result<Vec<P>> {
+/// Lowers `costs`, which have the margin, as [`costs`](super::costs) says.
+pub(super) fn lower<P: Real>(
+    search: &Search<P>,
+    costs: &mut [P],
+    progress: &Progress<'_>,
+) -> Result<()> {
     let friction = &search.friction;
-    let mut costs = filled_vec(P::INFINITY, friction.len(), "the costs")?;
     // By cost; bits order as the values do.
     let mut heap = BinaryHeap::new();
     for start in &search.starts {
@@ -49,5 +52,5 @@ pub(super) fn costs<P: Real>(search: &Search<P>, progress: &Progress<'_>) -> Res
             }
         }
     }
-    Ok(costs)
+    Ok(())
 }

@@ -11,6 +11,7 @@ use super::options::DistanceAlgorithm;
 use super::real::Real;
 use super::search::Search;
 use crate::error::Result;
+use crate::memory::par_filled_vec;
 use crate::progress::Progress;
 
 /// The algorithm that is faster for rasters of that many cells.
@@ -23,18 +24,34 @@ pub(crate) fn usual(cells: u64) -> DistanceAlgorithm {
 }
 
 /// The cost of every cell, in an array with the margin of `search`; infinity where nothing reaches.
+/// If cells have costs `before`, in such an array, the search only goes on from where it lowers
+/// them.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
 /// [`Error::Cancelled`](crate::Error::Cancelled).
 pub(crate) fn costs<P: Real>(
     search: &Search<P>,
+    before: Option<Vec<P>>,
     algorithm: DistanceAlgorithm,
     progress: &Progress<'_>,
 ) -> Result<Vec<P>> {
-    match algorithm {
-        DistanceAlgorithm::Dijkstra => dijkstra::costs(search, progress),
-        DistanceAlgorithm::Buckets => buckets::costs(search, progress),
-        DistanceAlgorithm::Tiles => tiles::costs(search, progress),
+    if algorithm == DistanceAlgorithm::Tiles {
+        return tiles::costs(search, before, progress);
     }
+    let mut costs = match before {
+        Some(costs) => costs,
+        None => unreached(search)?,
+    };
+    if algorithm == DistanceAlgorithm::Dijkstra {
+        dijkstra::lower(search, &mut costs, progress)?;
+    } else {
+        buckets::lower(search, &mut costs, progress)?;
+    }
+    Ok(costs)
+}
+
+/// Costs where nothing is reached yet.
+fn unreached<P: Real>(search: &Search<P>) -> Result<Vec<P>> {
+    par_filled_vec(P::INFINITY, search.friction.len(), "the costs")
 }

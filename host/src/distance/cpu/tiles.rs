@@ -1,20 +1,27 @@
 //! Tiles of the raster on all threads ([`tile_search`]).
 
+use rayon::prelude::*;
+
 use super::buckets::bucket_width;
 use super::near::{Near, OFFSETS, bits};
+use super::unreached;
 use crate::distance::real::Real;
 use crate::distance::search::Search;
 use crate::distance::steps::Step;
 use crate::error::Result;
-use crate::memory::par_filled_vec;
+use crate::memory::par_collect;
 use crate::progress::Progress;
 use crate::tile_search::{self, Front, Grid, TileCell};
 
 /// As [`costs`](super::costs).
-pub(super) fn costs<P: Real>(search: &Search<P>, progress: &Progress<'_>) -> Result<Vec<P>> {
+pub(super) fn costs<P: Real>(
+    search: &Search<P>,
+    before: Option<Vec<P>>,
+    progress: &Progress<'_>,
+) -> Result<Vec<P>> {
     match search.frame.margin {
-        2 => costs_of(&Raster::<P, 2>::new(search), progress),
-        _ => costs_of(&Raster::<P, 1>::new(search), progress),
+        2 => costs_of(&Raster::<P, 2>::new(search, before), progress),
+        _ => costs_of(&Raster::<P, 1>::new(search, before), progress),
     }
 }
 
@@ -22,17 +29,16 @@ fn costs_of<P: Real, const REACH: usize>(
     raster: &Raster<'_, P, REACH>,
     progress: &Progress<'_>,
 ) -> Result<Vec<P>> {
-    let Search {
-        frame,
-        friction,
-        starts,
-    } = raster.search;
+    let Search { frame, starts, .. } = raster.search;
     let starts = starts.iter().map(|start| {
         let (x, y) = frame.cell(start.place as usize);
         ([x, y, 0], start.cost)
     });
     let tiles = tile_search::costs(raster, starts, progress)?;
-    let mut costs = par_filled_vec(P::INFINITY, friction.len(), "the costs")?;
+    let mut costs = match &raster.before {
+        Some(before) => par_collect(before.par_iter().copied(), "the costs")?,
+        None => unreached(raster.search)?,
+    };
     tiles.write(&mut costs[frame.place(0, 0)..], frame.stride, |cost| cost);
     Ok(costs)
 }
@@ -40,6 +46,8 @@ fn costs_of<P: Real, const REACH: usize>(
 /// The raster of a search whose steps lead up to `REACH` cells far.
 struct Raster<'a, P, const REACH: usize> {
     search: &'a Search<P>,
+    /// Costs from which the search goes on, with the margin.
+    before: Option<Vec<P>>,
     /// The steps to the 8 neighbours, unless they are among `jumps`.
     near: Option<Near<P>>,
     /// All other steps.
@@ -59,7 +67,7 @@ struct Jump<P> {
 impl<'a, P: Real, const REACH: usize> Raster<'a, P, REACH> {
     const STRIDE: usize = tile_search::stride::<Self>();
 
-    fn new(search: &'a Search<P>) -> Self {
+    fn new(search: &'a Search<P>, before: Option<Vec<P>>) -> Self {
         let near = Near::new(&search.frame.steps);
         let others = search.frame.steps.iter();
         let others = others.filter(|step| near.is_none() || step.passes.is_some());
@@ -70,6 +78,7 @@ impl<'a, P: Real, const REACH: usize> Raster<'a, P, REACH> {
         });
         Self {
             search,
+            before,
             near,
             jumps: jumps.collect(),
         }
@@ -87,6 +96,20 @@ impl<P: Real, const REACH: usize> Grid for Raster<'_, P, REACH> {
 
     fn bucket_width(&self) -> f64 {
         bucket_width(self.search)
+    }
+
+    fn begin(&self, (x, y): (usize, usize), costs: &mut [P]) {
+        let Some(before) = &self.before else {
+            return;
+        };
+        // The rim of a tile is as wide as the margin of the raster.
+        let stride = self.search.frame.stride;
+        let rows = before.chunks_exact(stride).skip(y);
+        for (to, from) in costs.chunks_exact_mut(Self::STRIDE).zip(rows) {
+            for (to, &from) in to.iter_mut().zip(&from[x..]) {
+                *to = from;
+            }
+        }
     }
 
     #[inline(always)]

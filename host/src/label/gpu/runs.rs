@@ -3,8 +3,8 @@
 //! The labels of all pixels are 32 times as many bytes as the image. As the host has the image's
 //! bits, only one label per run has to cross the bus. The host counts the runs of its pieces of the
 //! image while the GPU labels, so that it waits only for the labels of the runs. Then all threads
-//! write the labels of pixels from these, each piece once. Images of very many runs, such as noise,
-//! are copied pixel by pixel.
+//! write the labels of pixels from these, each piece once. Small images, and those of very many
+//! runs, such as noise, are copied pixel by pixel.
 
 use rayon::prelude::*;
 use trazar_kernels::image::BitImage;
@@ -13,6 +13,7 @@ use trazar_kernels::label::tiles::layout::TileLayout;
 
 use super::DeviceLabeler;
 use super::scratch::Scratch;
+use crate::backend::Backend;
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer, grow};
 use crate::image::BinaryImage;
@@ -32,6 +33,15 @@ const LEAST: usize = 1 << 16;
 
 /// The most pixels whose runs one thread counts: it is done before the GPU has labelled them.
 const COUNTED_ALONE: usize = 1 << 22;
+
+/// The most pixels of small images.
+const SMALL: usize = 1 << 19;
+
+/// Whether so many pixels are copied as they are, because it would take longer to wake the threads
+/// that write them from runs. No copy from the emulator takes long.
+fn are_few<G: Gpu>(pixels: usize) -> bool {
+    pixels <= SMALL && G::BACKEND == Backend::Cuda
+}
 
 /// What errors of memory call the pieces.
 const PIECES: &str = "the pieces of an image";
@@ -146,6 +156,9 @@ impl<G: Gpu> DeviceLabeler<G> {
         on_device: &DeviceImage<G>,
         image: &BinaryImage,
     ) -> Result<Vec<u32>> {
+        if are_few::<G>(image.pixel_count() as usize) {
+            return labels.to_vec();
+        }
         let pieces = Pieces::of(&[Strip::whole(image)])?;
         let pitch = pitch_of_one(on_device);
         // SAFETY: the caller's promise.
@@ -207,19 +220,21 @@ impl<G: Gpu> DeviceLabeler<G> {
         images: &[Strip<'_>],
         places: &mut [HostLabels<'_>],
     ) -> Result<()> {
-        let pieces = Pieces::of(images)?;
-        // SAFETY: the caller's promise.
-        match unsafe { self.labels_of_runs(labels, on_device, pitch, &pieces)? } {
-            Some(of_runs) => pieces.write(places, &of_runs),
-            None => {
-                let mut start = 0;
-                for place in places {
-                    labels.read_at(start, place.labels)?;
-                    start += place.labels.len();
-                }
-                Ok(())
+        let pixels = places.iter().map(|place| place.labels.len());
+        if !are_few::<G>(pixels.sum()) {
+            let pieces = Pieces::of(images)?;
+            // SAFETY: the caller's promise.
+            let of_runs = unsafe { self.labels_of_runs(labels, on_device, pitch, &pieces)? };
+            if let Some(of_runs) = of_runs {
+                return pieces.write(places, &of_runs);
             }
         }
+        let mut start = 0;
+        for place in places {
+            labels.read_at(start, place.labels)?;
+            start += place.labels.len();
+        }
+        Ok(())
     }
 
     /// The labels of all runs of `image`, and waits for them; `None` if there are too many, or if
