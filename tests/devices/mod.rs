@@ -216,6 +216,7 @@ macro_rules! suite {
                 routes_between_corners
                 routes_of_pairs_far_apart
                 routes_of_more_pins_than_threads_have_at_hand
+                routes_of_many_close_pins
                 what_is_left_to_tiles_is_said
                 routes_to_what_boxes_do_not_reach
                 routes_from_fields_that_grow_again

@@ -263,6 +263,46 @@ pub(crate) fn routes_of_more_pins_than_threads_have_at_hand<D: Device>(device: &
     assert_uses(device, "many pins", &grid, &nets, &[by_fields_alone(8)]);
 }
 
+/// Nets of more than 4096 pins, those around a path of which are found by their places. Most are
+/// where no path leads, so that few are joined. Pins of several cells have boxes that are larger than the others'; a window
+/// begins at odd columns and rows.
+pub(crate) fn routes_of_many_close_pins<D: Device>(device: &D) {
+    let (width, height) = (60, 42);
+    for weights in [Weights::Even, Weights::Gaps] {
+        let mut random = Random::new(seed());
+        let mut grid = random_grid(width, height, 1, weights, seed());
+        let part = PerDevice {
+            emulator: 6,
+            gpu: width,
+        }
+        .on::<D>();
+        for (x, y) in (part + 2..width).flat_map(|x| (0..height).map(move |y| (x, y))) {
+            grid.block(Cell::at(x, y)).unwrap();
+        }
+        let window = Window {
+            x: 3,
+            y: 1,
+            width: width - 3,
+            height: height - 3,
+        };
+        let mut draw = |columns: std::ops::Range<u32>| {
+            let column = columns.start + random.below(columns.end - columns.start);
+            Cell::at(column, window.y + random.below(window.height))
+        };
+        let mut pins: Vec<_> = (0..4200).map(|_| Pin::new([draw(3..width)])).collect();
+        pins[0] = Pin::new([draw(3..part)]);
+        for pin in (1..4200).step_by(300) {
+            pins[pin] = Pin::new([draw(3..part), draw(3..part), draw(3..part)]);
+        }
+        let nets = [
+            Net::new(pins).within(window),
+            Net::from_cells((0..9).map(|i| Cell::at(i, i))),
+        ];
+        let uses = assert_nets(device, &format!("{weights:?}"), &grid, &nets);
+        assert!(!has_room(device) || uses[0].by_fields > 20, "{uses:?}");
+    }
+}
+
 /// Pins on 24 × 20 cells, four apart.
 pub(crate) fn close_pins(number: u32) -> Net {
     Net::from_cells((0..number).map(|i| Cell::at(i % 6 * 4, i / 6 * 4)))

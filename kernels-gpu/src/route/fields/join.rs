@@ -6,7 +6,7 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 use super::offer::Mine;
 use super::{
     Boxes, CellXy, DistanceBound, Field, FieldNet, GrowingTrees, JoinOutput, MANY, NetResult,
-    PinState, ties,
+    PinPlaces, PinState, ties,
 };
 use crate::route::tiles::JoinedPin;
 
@@ -19,17 +19,29 @@ pub(super) const CHUNK: u32 = BLOCK;
 pub const PART_CELLS: u32 = 128 * 128;
 pub(super) const WIDE_PART_CELLS: u32 = 192 * 256;
 
+/// Pins of a group, for which a bound of its own is kept: the lanes of a warp.
+const GROUP: u32 = WARP_SIZE;
+
 /// The dynamic shared memory of [`join_pins`](fn@join_pins) for nets of up to `pins` pins, with a
 /// capacity of `capacity` cells, in bytes.
 #[must_use]
 pub const fn join_bytes(pins: u32, capacity: u32) -> u32 {
-    2 * part_cells(capacity) + 2 * capacity + 3 * 4 * pins
+    2 * part_cells(capacity) + 2 * capacity + pin_bytes(pins)
 }
+
+/// What [`join_bytes`] has for the pins: three words for each, and one for each group.
+const fn pin_bytes(pins: u32) -> u32 {
+    3 * 4 * pins + 4 * pins.div_ceil(GROUP)
+}
+
+/// The most pins of a net all of whose boxes are looked at: that takes less time than to look up
+/// where boxes are.
+pub const MOST_UNPLACED: u32 = 8 * BLOCK;
 
 /// The largest capacity for which [`join_bytes`] gives no more than `bytes`.
 #[must_use]
 pub const fn join_capacity(bytes: u32, pins: u32) -> u32 {
-    let left = bytes.saturating_sub(3 * 4 * pins);
+    let left = bytes.saturating_sub(pin_bytes(pins));
     // The cases differ in what a part takes: twice the cells, the maximum, or the cells.
     if left >= 4 * PART_CELLS {
         left / 4
@@ -86,7 +98,7 @@ pub(super) const END: u32 = u32::MAX;
 #[derive(Clone, Copy)]
 pub(super) struct Join<'a> {
     pub(super) boxes: Boxes<'a>,
-    net_index: u32,
+    pub(super) net_index: u32,
     first_pin: u32,
     pub(super) pins: u32,
     pub(super) tree: ViewMut<'a, u32>,
@@ -94,6 +106,9 @@ pub(super) struct Join<'a> {
     pub(super) paths: ViewMut<'a, u32>,
     /// By pin of the net: its part of the bounds of [`join_pins`](fn@join_pins).
     pub(super) distance_bounds: SharedView<DistanceBound>,
+    /// By group of [`GROUP`] pins, one after the other: the least of their bounds.
+    group_bounds: SharedView<u32>,
+    pub(super) places: PinPlaces<'a>,
     pub(super) starts: SharedView<u32>,
     /// Pins near a path.
     pub(super) list: SharedView<u32>,
@@ -107,8 +122,6 @@ pub(super) struct Join<'a> {
     /// Columns and rows of a chunk of cells.
     pub(super) xs: SharedView<u32>,
     pub(super) ys: SharedView<u32>,
-    /// By warp: its least bound, and the pin that has it.
-    pub(super) warp_keys: SharedView<u64>,
     /// See [`word`].
     pub(super) words: SharedView<u32>,
 }
@@ -125,24 +138,72 @@ impl Join<'_> {
         self.boxes.fields.ld(self.first_pin + pin)
     }
 
-    /// The least bound, and the first pin that has it. Called by the whole block; has a barrier.
+    /// The least bound, and the first pin that has it: each warp looks for itself. Called after a
+    /// barrier.
     #[inline(always)]
     fn nearest(&self) -> (DistanceBound, u32) {
-        let t = thread::thread_idx_x();
-        let mut least = u64::MAX;
-        let mut pin = t;
-        while pin < self.pins {
-            let key = u64::from(self.distance_bounds.ld(pin).0) << 32 | u64::from(pin);
-            least = least.min(key);
-            pin += BLOCK;
+        let lane = warp::lane_id();
+        let (mut least, mut first) = (u32::MAX, u32::MAX);
+        let mut group = lane;
+        while group < self.pins.div_ceil(GROUP) {
+            let bound = self.group_bounds.ld(group);
+            if bound < least {
+                (least, first) = (bound, group);
+            }
+            group += WARP_SIZE;
         }
-        let least = warp_least(least, WARP_SIZE);
-        if t.is_multiple_of(WARP_SIZE) {
-            self.warp_keys.st(t / WARP_SIZE, least);
+        let bound = warp::warp_reduce_min(FULL_MASK, least);
+        let group = if least == bound { first } else { u32::MAX };
+        // All pins may be joined.
+        let group = warp::warp_reduce_min(FULL_MASK, group).min(self.pins / GROUP);
+        let of_group = self.bounds_of(group);
+        // planted: join-first
+        let pins = warp::warp_vote_ballot(FULL_MASK, of_group == bound);
+        (
+            DistanceBound(bound),
+            group * GROUP + pins.trailing_zeros().min(GROUP - 1),
+        )
+    }
+
+    /// The bounds of a group's pins, one for each lane.
+    #[inline(always)]
+    fn bounds_of(&self, group: u32) -> u32 {
+        let pin = group * GROUP + warp::lane_id();
+        if pin < self.pins {
+            self.distance_bounds.ld(pin).0
+        } else {
+            DistanceBound::JOINED.0
         }
-        thread::sync_threads();
-        let least = warp_least(self.warp_keys.ld(t % WARPS), WARPS);
-        (DistanceBound((least >> 32) as u32), least as u32)
+    }
+
+    /// Lowers the bound of a pin.
+    #[inline(always)]
+    pub(super) fn lower(&self, pin: u32, bound: DistanceBound) {
+        self.distance_bounds.st(pin, bound);
+        // planted: join-group
+        self.group_bounds.atomic_min(pin / GROUP, bound.0);
+    }
+
+    /// Makes a pin one of those that are joined. Called by a whole warp, between barriers.
+    #[inline(always)]
+    fn set_joined(&self, pin: u32) {
+        let (lane, group) = (warp::lane_id(), pin / GROUP);
+        let is_this = lane == pin % GROUP;
+        let mut bound = self.bounds_of(group);
+        if is_this {
+            self.distance_bounds.st(pin, DistanceBound::JOINED);
+            bound = DistanceBound::JOINED.0;
+        }
+        self.set_group(group, bound);
+    }
+
+    /// Sets the bound of a group, from those of its pins, one for each lane.
+    #[inline(always)]
+    fn set_group(&self, group: u32, bound: u32) {
+        let least = warp::warp_reduce_min(FULL_MASK, bound);
+        if warp::lane_id() == 0 {
+            self.group_bounds.st(group, least);
+        }
     }
 
     /// Joins pins until none is left, none is known to be the nearest, or a tie stays open.
@@ -168,15 +229,10 @@ impl Join<'_> {
                 return (count, end);
             };
             if t == 0 {
-                self.distance_bounds.st(pin, DistanceBound::JOINED);
                 self.words.st(word::TIE, 0);
             }
             let path_end = self.join(pin, cost, end, mine);
             if path_end == END {
-                if t == 0 {
-                    self.distance_bounds.st(pin, bound);
-                }
-                thread::sync_threads();
                 return (count, end);
             }
             end = path_end;
@@ -202,7 +258,8 @@ impl Join<'_> {
     }
 
     /// Writes a pin's path, from `end` on, and adds it to the tree; returns the path's end, or
-    /// [`END`] if it has a tie that stays open. Called by the whole block; ends with a barrier.
+    /// [`END`] if it has a tie that stays open, and the pin is not joined. Called by the whole
+    /// block; ends with a barrier.
     ///
     /// The path is first followed to its end, to look for ties. Most paths are one chunk, which
     /// then need not be followed again.
@@ -213,16 +270,18 @@ impl Join<'_> {
         let start = self.starts.ld(pin);
         let mut from = start & !MANY;
         // planted: join-many
-        let (mut is_looking, mut is_short) = (start & MANY == 0, true);
+        let mut has_tie = start & MANY != 0;
+        let (mut is_looking, mut is_short) = (!has_tie, true);
         // For a path that was found from the pin: the number of cells left.
         let mut left = 0;
-        if !is_looking {
-            left = ties::resolve(self, field, start, cost);
-            if left == 0 {
-                return END;
-            }
-        }
         loop {
+            if has_tie {
+                left = ties::resolve(self, field, start, cost);
+                if left == 0 {
+                    return END;
+                }
+                has_tie = false;
+            }
             let mut part = None;
             let (mut next, mut count) = (END, left.min(CHUNK));
             if left == 0 {
@@ -238,14 +297,8 @@ impl Join<'_> {
                 }
                 is_looking = false;
                 from = start;
-                if self.words.ld(word::TIE) != 0 {
-                    left = ties::resolve(self, field, start, cost);
-                    if left == 0 {
-                        return END;
-                    }
-                    continue;
-                }
-                if !is_short {
+                has_tie = self.words.ld(word::TIE) != 0;
+                if has_tie || !is_short {
                     continue;
                 }
             }
@@ -262,6 +315,10 @@ impl Join<'_> {
                 self.paths.st(net.first_path + end + t, index);
             }
             end += count;
+            // No thread looks at bounds between two barriers, the one before and that in `add`.
+            if t < WARP_SIZE {
+                self.set_joined(pin);
+            }
             self.add(count, cell, mine);
             left -= left.min(count);
             if next == END && left == 0 {
@@ -302,6 +359,7 @@ pub(super) fn warp_least(mut key: u64, lanes: u32) -> u64 {
 /// - [`grow_fields`](fn@super::grow_fields) has run with these `boxes`, this tree and these
 ///   `entries` for all pins but the first of each net. The bound of the first is
 ///   [`DistanceBound::JOINED`].
+/// - `places` has the pins of nets of more than [`MOST_UNPLACED`] pins, as they are in `boxes`.
 /// - No edge weighs 0.
 /// - The launch has [`join_bytes`] of dynamic shared memory for the most pins of a net, one at
 ///   least, and a `capacity` that is a multiple of 16 and no more than 2¹⁶. No box has more
@@ -313,6 +371,7 @@ pub unsafe fn join_pins(
     entries: View<'_, u32>,
     trees: GrowingTrees<'_>,
     pins: PinState<'_>,
+    places: PinPlaces<'_>,
     output: JoinOutput<'_>,
     capacity: u32,
 ) {
@@ -331,9 +390,14 @@ pub unsafe fn join_pins(
         tree: trees.words,
         entries,
         paths: output.paths,
-        // SAFETY: the launch has half words for the part and for the cells, and three words for
-        // each pin of the most: `join_bytes`.
+        // SAFETY: the launch has half words for the part and for the cells, three words for each
+        // pin of the most, and a word for each of their groups: `join_bytes`.
         distance_bounds: unsafe { shared::dynamic_shared_mem(row(0), pin_count as usize) },
+        // SAFETY: as for the bounds: after the three arrays, a word for each group.
+        group_bounds: unsafe {
+            shared::dynamic_shared_mem(row(3), pin_count.div_ceil(GROUP) as usize)
+        },
+        places,
         // SAFETY: as for the bounds.
         starts: unsafe { shared::dynamic_shared_mem(row(1), pin_count as usize) },
         // SAFETY: as for the bounds.
@@ -345,7 +409,6 @@ pub unsafe fn join_pins(
         capacity,
         xs: shared_array![u32; CHUNK as usize],
         ys: shared_array![u32; CHUNK as usize],
-        warp_keys: shared_array![u64; WARPS as usize],
         words: shared_array![u32; word::WORDS as usize],
     };
     let mut pin = t;
@@ -358,6 +421,12 @@ pub unsafe fn join_pins(
     if t == 0 {
         join.words.st(word::OPEN_TIE, 0);
         join.forget_chunk();
+    }
+    thread::sync_threads();
+    let mut group = t / WARP_SIZE;
+    while group < pin_count.div_ceil(GROUP) {
+        join.set_group(group, join.bounds_of(group));
+        group += WARPS;
     }
     thread::sync_threads();
     let (count, end) = join.run(trees.added, output.joined);

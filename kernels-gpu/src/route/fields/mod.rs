@@ -54,7 +54,7 @@ use super::tiles::layout::Bounds;
 use crate::primitives::quotient;
 
 pub use grow::{Growing, WIDE_CELLS, grow_bytes, grow_cells, grow_fields, grow_wide_fields};
-pub use join::{PART_CELLS, join_bytes, join_capacity, join_pins};
+pub use join::{MOST_UNPLACED, PART_CELLS, join_bytes, join_capacity, join_pins};
 
 /// Fields hold costs below this.
 pub const LIMIT: u32 = (1 << 28) - 1;
@@ -150,6 +150,57 @@ pub struct Boxes<'a> {
     pub fields: View<'a, Field>,
     /// The cells of all pins; a pin's cells lie in its box.
     pub pin_cells: View<'a, CellXy>,
+}
+
+/// Where the pins of nets of many pins are: sorted by the **bucket** that has the corner of a pin's
+/// box, its first column and row. Buckets are squares of cells, row by row; after those come pins
+/// whose boxes are larger than the net's usual ones.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct PinPlaces<'a> {
+    /// By net.
+    pub nets: View<'a, NetPlaces>,
+    /// By bucket: the index of its first pin in the views below, and after the last bucket one
+    /// more.
+    pub buckets: View<'a, u32>,
+    /// The boxes of pins.
+    pub boxes: View<'a, PlacedBox>,
+    /// The pins, counted from the net's first.
+    pub pins: View<'a, u32>,
+}
+
+/// The buckets of a net, if it has more than [`MOST_UNPLACED`] pins.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod)]
+pub struct NetPlaces {
+    /// The binary logarithm of a bucket's side.
+    pub log_side: u32,
+    /// Buckets per row. Buckets cover the window, from multiples of [`GRAIN`] on.
+    pub columns: u32,
+    /// Rows of buckets.
+    pub rows: u32,
+    /// The first of its buckets.
+    pub first_bucket: u32,
+    /// The most columns of boxes in buckets, at least 1.
+    pub box_columns: u32,
+    /// The most rows of boxes in buckets, at least 1.
+    pub box_rows: u32,
+    /// The end of the larger boxes, which begin after the last bucket's.
+    pub end: u32,
+}
+
+/// The box of a pin, as in its [`Field`].
+#[repr(C, align(16))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod)]
+pub struct PlacedBox {
+    /// Its first column.
+    pub left: u32,
+    /// Its first row.
+    pub top: u32,
+    /// Its columns and rows: [`Field::size`].
+    pub size: u32,
+    /// The index of its first cell.
+    pub first_entry: u32,
 }
 
 /// What is known of the pins' distances from their trees: in each view, one element per pin.

@@ -3,11 +3,39 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::join::{BLOCK, CHUNK, Join, WARPS, warp_least, word};
-use super::{CellXy, DistanceBound, Entry, Field, LIMIT, MANY};
+use crate::primitives::quotient;
+
+use super::join::{BLOCK, CHUNK, Join, MOST_UNPLACED, WARPS, warp_least, word};
+use super::{CellXy, DistanceBound, Entry, Field, GRAIN, LIMIT, MANY, NetPlaces, PlacedBox};
 
 /// The fields of a thread's first two pins.
 pub(super) type Mine = [Field; 2];
+
+/// The most cells that are offered by a few lanes, which leave the others of their warp to other
+/// pins.
+const FEW: u32 = 8;
+/// The pins to which a warp offers as many cells at once.
+const PINS_AT_ONCE: u32 = WARP_SIZE / FEW;
+
+/// The rectangle around a chunk: its first and last column, its first and last row.
+#[derive(Clone, Copy)]
+struct Around {
+    left: u32,
+    right: u32,
+    top: u32,
+    bottom: u32,
+}
+
+impl Around {
+    /// Whether a box has cells of the rectangle.
+    #[inline(always)]
+    fn overlaps(self, left: u32, top: u32, columns: u32, rows: u32) -> bool {
+        left <= self.right
+            && self.left < left + columns
+            && top <= self.bottom
+            && self.top < top + rows
+    }
+}
 
 impl Join<'_> {
     /// Shares the columns and rows of a chunk's cells with the block; this thread has at most one.
@@ -48,35 +76,153 @@ impl Join<'_> {
         let t = thread::thread_idx_x();
         self.show(count, cell);
         let around = |i: u32| self.words.ld(word::AROUND + i);
-        let (left, right, top, bottom) = (around(0), around(1), around(2), around(3));
-        let list = |pin: u32, field: Field| {
-            let overlaps = field.left <= right
-                && left < field.left + field.columns()
-                && field.top <= bottom
-                && top < field.top + field.rows();
+        let around = Around {
+            left: around(0),
+            right: around(1),
+            top: around(2),
+            bottom: around(3),
+        };
+        if self.pins > MOST_UNPLACED && count <= FEW {
+            self.offer_to_placed(around, count);
+        } else {
+            self.list(around, mine);
+            // planted: join-list
+            thread::sync_threads();
+            let listed = self.words.ld(word::LISTED);
+            let mut i = t / WARP_SIZE;
+            while i < listed {
+                self.offer(self.list.ld(i), count);
+                i += WARPS;
+            }
+        }
+        thread::sync_threads();
+        if t == 0 {
+            self.forget_chunk();
+        }
+    }
+
+    /// Lists the pins whose boxes have cells of a rectangle, and that are not joined.
+    #[inline(always)]
+    fn list(&self, around: Around, mine: Mine) {
+        let t = thread::thread_idx_x();
+        let list = |pin: u32, left: u32, top: u32, size: u32| {
+            let overlaps = around.overlaps(left, top, size & 0xffff, size >> 16);
             if overlaps && self.distance_bounds.ld(pin) != DistanceBound::JOINED {
                 let cell = self.words.atomic_add(word::LISTED, 1);
                 self.list.st(cell, pin);
             }
         };
-        list(t, mine[0]);
-        list(t + BLOCK, mine[1]);
-        let mut pin = t + 2 * BLOCK;
-        while pin < self.pins {
-            list(pin, self.field(pin));
-            pin += BLOCK;
+        if self.pins <= MOST_UNPLACED {
+            let [first, second] = mine;
+            list(t, first.left, first.top, first.size);
+            list(t + BLOCK, second.left, second.top, second.size);
+            let mut pin = t + 2 * BLOCK;
+            while pin < self.pins {
+                let field = self.field(pin);
+                list(pin, field.left, field.top, field.size);
+                pin += BLOCK;
+            }
+            return;
         }
-        // planted: join-list
-        thread::sync_threads();
-        let listed = self.words.ld(word::LISTED);
-        let mut i = t / WARP_SIZE;
-        while i < listed {
-            self.offer(self.list.ld(i), count);
-            i += WARPS;
+        let net = self.places.nets.ld(self.net_index);
+        let mut row = t / WARP_SIZE;
+        while row < self.rows_of(net, around) {
+            let (mut at, end) = self.row_of(net, around, row);
+            at += warp::lane_id();
+            while at < end {
+                let place = self.places.boxes.ld(at);
+                list(self.places.pins.ld(at), place.left, place.top, place.size);
+                at += WARP_SIZE;
+            }
+            row += WARPS;
         }
-        thread::sync_threads();
-        if t == 0 {
-            self.forget_chunk();
+    }
+
+    /// The first and the last row of buckets whose boxes may have cells of a rectangle.
+    #[inline(always)]
+    fn bucket_rows(&self, net: NetPlaces, around: Around) -> (u32, u32) {
+        let top = self.net().top / GRAIN * GRAIN;
+        // planted: places-reach
+        let first = around.top.saturating_sub(top + net.box_rows - 1);
+        let last = around.bottom - top;
+        (first >> net.log_side, last >> net.log_side)
+    }
+
+    /// The number of these rows, and one for the boxes that are in no bucket.
+    #[inline(always)]
+    fn rows_of(&self, net: NetPlaces, around: Around) -> u32 {
+        let (first, last) = self.bucket_rows(net, around);
+        last - first + 2
+    }
+
+    /// Where the boxes of such a row begin and end.
+    #[inline(always)]
+    fn row_of(&self, net: NetPlaces, around: Around, row: u32) -> (u32, u32) {
+        let bucket = |i: u32| self.places.buckets.ld(net.first_bucket + i);
+        let (first, last) = self.bucket_rows(net, around);
+        if first + row > last {
+            // planted: places-large
+            return (bucket(net.rows * net.columns), net.end);
+        }
+        let start = (first + row) * net.columns;
+        let left = self.net().left / GRAIN * GRAIN;
+        let from = around.left.saturating_sub(left + net.box_columns - 1);
+        let to = around.right - left;
+        (
+            bucket(start + (from >> net.log_side)),
+            bucket(start + (to >> net.log_side) + 1),
+        )
+    }
+
+    /// Offers a chunk of few cells to the fields around them. Called by the whole block.
+    #[inline(always)]
+    fn offer_to_placed(&self, around: Around, count: u32) {
+        let warp = thread::thread_idx_x() / WARP_SIZE;
+        let net = self.places.nets.ld(self.net_index);
+        let rows = self.rows_of(net, around);
+        // Several warps share a row, if there are enough.
+        let share = quotient(WARPS, rows).max(1);
+        let (mut row, step) = (quotient(warp, share), quotient(WARPS, share));
+        let part = warp - row * share;
+        while row < rows {
+            let (start, end) = self.row_of(net, around, row);
+            let mut at = start + part * PINS_AT_ONCE;
+            while at < end {
+                self.offer_few(at + warp::lane_id() / FEW, end, around, count);
+                at += share * PINS_AT_ONCE;
+            }
+            row += step;
+        }
+    }
+
+    /// Offers a chunk of few cells to a placed pin's field, a lane for each cell. Called by a whole
+    /// warp, for several pins at once, those before `end`.
+    #[inline(always)]
+    fn offer_few(&self, at: u32, end: u32, around: Around, count: u32) {
+        let lane = warp::lane_id() % FEW;
+        let (mut place, mut pin) = (PlacedBox::default(), 0);
+        if at < end {
+            place = self.places.boxes.ld(at);
+            pin = self.places.pins.ld(at);
+        }
+        let (columns, rows) = (place.size & 0xffff, place.size >> 16);
+        let is_near = around.overlaps(place.left, place.top, columns, rows);
+        let mut key = u64::MAX;
+        if is_near && lane < count {
+            let x = self.xs.ld(lane).wrapping_sub(place.left);
+            let y = self.ys.ld(lane).wrapping_sub(place.top);
+            if x < columns && y < rows {
+                let index = y * columns + x;
+                let entry = Entry(self.entries.ld(place.first_entry + index));
+                key = u64::from(entry.distance()) << 32 | u64::from(index);
+            }
+        }
+        let nearest = warp_least(key, FEW);
+        let also = key >> 32 == nearest >> 32 && key != nearest;
+        let also = warp::warp_vote_ballot(FULL_MASK, also);
+        let lanes = ((1 << FEW) - 1) << (warp::lane_id() - lane);
+        if lane == 0 {
+            self.offered(pin, nearest, also & lanes != 0);
         }
     }
 
@@ -114,24 +260,36 @@ impl Join<'_> {
             i += WARP_SIZE;
         }
         let nearest = warp_least(best, WARP_SIZE);
-        let distance = (nearest >> 32) as u32;
         let also = best >> 32 == nearest >> 32 && (many || best != nearest);
         let many = warp::warp_vote_any(FULL_MASK, also);
-        if lane == 0 && distance < LIMIT {
-            let (bound, before) = (
-                DistanceBound::exactly(distance),
-                self.distance_bounds.ld(pin),
-            );
-            let many = if many { MANY } else { 0 };
-            let start = nearest as u32;
-            if bound < before {
-                self.distance_bounds.st(pin, bound);
-                self.starts.st(pin, start | many);
-            } else if bound == before {
-                let known = self.starts.ld(pin);
-                if known & !MANY != start || many != 0 {
-                    self.starts.st(pin, known | MANY);
-                }
+        if lane == 0 {
+            self.offered(pin, nearest, many);
+        }
+    }
+
+    /// Notes how far a pin is from the nearest cell of a chunk, and the cell's index in its box, or
+    /// whether `many` cells are as near. Called by one thread.
+    #[inline(always)]
+    fn offered(&self, pin: u32, nearest: u64, many: bool) {
+        let distance = (nearest >> 32) as u32;
+        if distance >= LIMIT {
+            return;
+        }
+        let bound = DistanceBound::exactly(distance);
+        let before = self.distance_bounds.ld(pin);
+        // planted: offered-joined
+        if before == DistanceBound::JOINED {
+            return;
+        }
+        let many = if many { MANY } else { 0 };
+        let start = nearest as u32;
+        if bound < before {
+            self.lower(pin, bound);
+            self.starts.st(pin, start | many);
+        } else if bound == before {
+            let known = self.starts.ld(pin);
+            if known & !MANY != start || many != 0 {
+                self.starts.st(pin, known | MANY);
             }
         }
     }

@@ -2,12 +2,13 @@
 
 use trazar_kernels::route::fields::{
     self, Boxes, CellXy, DistanceBound, Field, FieldNet, GRAIN, Growing, GrowingTrees, JoinOutput,
-    Nearness, NetResult, PinState, Seed,
+    Nearness, NetResult, PinPlaces, PinState, Seed,
 };
 use trazar_kernels::route::tiles::{JoinedPin, Span};
 
 use super::boxes::{Limits, PinBox, Plan};
 use super::member::{Member, State};
+use super::places::Places;
 use super::{CELLS_AT_ONCE, InFields};
 use crate::Result;
 use crate::geometry::Cell;
@@ -272,14 +273,23 @@ impl Batch {
             added: added.view(),
             words: state.tree.view_mut(),
         };
+        let places = Places::of(&self.nets, &self.fields)?;
+        let (of_nets, buckets) = (gpu.upload(&places.nets)?, gpu.upload(&places.buckets)?);
+        let (placed, pins_there) = (gpu.upload(&places.boxes)?, gpu.upload(&places.pins)?);
+        let places = PinPlaces {
+            nets: of_nets.view(),
+            buckets: buckets.view(),
+            boxes: placed.view(),
+            pins: pins_there.view(),
+        };
         let output = JoinOutput {
             nets: state.results.view_mut(),
             joined: state.joined.view_mut(),
             paths: state.paths.view_mut(),
         };
         let capacity = limits.join_capacity(pins as usize, cells);
-        // SAFETY: fields have grown, now or before; a batch only has grids without free edges;
-        // lengths as the kernel asks.
+        // SAFETY: fields have grown, now or before; the places are those of these fields; a batch
+        // only has grids without free edges; lengths as the kernel asks.
         unsafe {
             fields::join_pins::launch_with_shared(
                 on,
@@ -289,6 +299,7 @@ impl Batch {
                 state.entries.view(),
                 trees,
                 pin_state,
+                places,
                 output,
                 capacity,
             )

@@ -8,6 +8,7 @@
 mod batch;
 mod boxes;
 mod member;
+mod places;
 
 use super::grid::DeviceGrid;
 use super::tiles;

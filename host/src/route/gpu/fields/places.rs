@@ -1,0 +1,114 @@
+//! Where the pins of nets of many pins are, so that the kernel that joins them finds those around a
+//! path without looking at all.
+
+use trazar_kernels::route::fields::{Field, FieldNet, GRAIN, MOST_UNPLACED, NetPlaces, PlacedBox};
+
+use crate::Result;
+use crate::memory::{extend, filled_vec, push, reserve};
+use crate::route::net_by_net::PINS;
+
+/// How much larger than the median a box in a bucket may be. All boxes that are as far from a path
+/// as the largest one reaches are looked at; those that are larger, always.
+const LARGER: u32 = 2;
+
+/// The pins of a batch's nets by place, as in a
+/// [`PinPlaces`](trazar_kernels::route::fields::PinPlaces).
+#[derive(Default)]
+pub(super) struct Places {
+    pub(super) nets: Vec<NetPlaces>,
+    pub(super) buckets: Vec<u32>,
+    pub(super) boxes: Vec<PlacedBox>,
+    pub(super) pins: Vec<u32>,
+}
+
+impl Places {
+    /// Those of nets with so many pins that the kernel needs them; without such nets, of none.
+    pub(super) fn of(nets: &[FieldNet], fields: &[Field]) -> Result<Self> {
+        let mut places = Self::default();
+        let pins = |net: &FieldNet| net.end_pin - net.first_pin;
+        if nets.iter().all(|net| pins(net) <= MOST_UNPLACED) {
+            return Ok(places);
+        }
+        reserve(&mut places.nets, nets.len(), PINS)?;
+        for net in nets {
+            let of_net = match pins(net) {
+                0..=MOST_UNPLACED => NetPlaces::default(),
+                _ => places.add(net, fields)?,
+            };
+            places.nets.push(of_net);
+        }
+        Ok(places)
+    }
+
+    /// Sorts a net's pins by bucket.
+    fn add(&mut self, net: &FieldNet, fields: &[Field]) -> Result<NetPlaces> {
+        let (left, top) = (net.left / GRAIN * GRAIN, net.top / GRAIN * GRAIN);
+        let (width, height) = (net.right - left, net.bottom - top);
+        let fields = &fields[net.first_pin as usize..net.end_pin as usize];
+        let spread = (f64::from(width) * f64::from(height) / fields.len() as f64).sqrt();
+        let log_side = (spread.ceil() as u32).next_power_of_two().trailing_zeros();
+        let buckets = |len: u32| ((len - 1) >> log_side) + 1;
+        let (columns, rows) = (buckets(width), buckets(height));
+
+        // A joined pin may have a box, but a net's first one has none.
+        let with_box = || (0u32..).zip(fields).filter(|(_, field)| field.size != 0);
+        let mut sides = Vec::new();
+        let longer = |field: &Field| field.columns().max(field.rows());
+        extend(&mut sides, with_box().map(|(_, field)| longer(field)), PINS)?;
+        let middle = sides.len() / 2;
+        let median = match sides.is_empty() {
+            true => 0,
+            false => *sides.select_nth_unstable(middle).1,
+        };
+        // The bucket of each pin; larger boxes come after all buckets.
+        let count = columns * rows;
+        let mut by_bucket = Vec::new();
+        let (mut box_columns, mut box_rows) = (1, 1);
+        for (pin, field) in with_box() {
+            let mut bucket = count;
+            if longer(field) <= LARGER * median {
+                box_columns = box_columns.max(field.columns());
+                box_rows = box_rows.max(field.rows());
+                let column = (field.left - left) >> log_side;
+                let row = (field.top - top) >> log_side;
+                bucket = row * columns + column;
+            }
+            push(&mut by_bucket, (bucket, pin), PINS)?;
+        }
+        by_bucket.sort_unstable();
+
+        let (first_bucket, first) = (self.buckets.len() as u32, self.pins.len() as u32);
+        let mut starts = filled_vec(0, count as usize + 2, PINS)?;
+        for (bucket, _) in &by_bucket {
+            starts[*bucket as usize + 1] += 1;
+        }
+        let mut start = first;
+        for of_bucket in &mut starts {
+            start += *of_bucket;
+            *of_bucket = start;
+        }
+        // The last one, the end of the larger boxes, is `end`.
+        let end = starts.pop().unwrap_or(first);
+        extend(&mut self.buckets, starts, PINS)?;
+        extend(&mut self.pins, by_bucket.iter().map(|&(_, pin)| pin), PINS)?;
+        let boxes = by_bucket.iter().map(|&(_, pin)| {
+            let field = &fields[pin as usize];
+            PlacedBox {
+                left: field.left,
+                top: field.top,
+                size: field.size,
+                first_entry: field.first_entry,
+            }
+        });
+        extend(&mut self.boxes, boxes, PINS)?;
+        Ok(NetPlaces {
+            log_side,
+            columns,
+            rows,
+            first_bucket,
+            box_columns,
+            box_rows,
+            end,
+        })
+    }
+}
