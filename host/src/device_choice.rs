@@ -279,10 +279,11 @@ impl Job {
                 let distance = (searched as f64 / pins.max(1) as f64).sqrt();
                 let pins_of_net = pins as f64 / nets.max(1) as f64;
                 // Pins that are up to some 200 cells apart have distance fields, along which paths
-                // are followed, and the nearest of 10,000 pins is found in 5 µs. At larger
-                // distances, a search advances by one cell per microsecond.
+                // are followed, and the fields around one are found among those of all pins, or of
+                // more than 4096 pins by their places. At larger distances, a search advances by
+                // one cell per microsecond.
                 let pin = if layers == 1 && distance <= 200.0 {
-                    2_500.0 + 100.0 * distance + 0.5 * pins_of_net
+                    2_500.0 + 100.0 * distance + 0.5 * pins_of_net.min(4096.0)
                 } else {
                     1_000.0 * distance
                 };
