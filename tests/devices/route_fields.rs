@@ -268,7 +268,11 @@ pub(crate) fn routes_of_more_pins_than_threads_have_at_hand<D: Device>(device: &
 /// begins at odd columns and rows.
 pub(crate) fn routes_of_many_close_pins<D: Device>(device: &D) {
     let (width, height) = (60, 42);
-    for weights in [Weights::Even, Weights::Gaps] {
+    let weights = PerDevice {
+        emulator: &[Weights::Even][..],
+        gpu: &[Weights::Small, Weights::Even, Weights::Gaps],
+    };
+    for &weights in weights.on::<D>() {
         let mut random = Random::new(seed());
         let mut grid = random_grid(width, height, 1, weights, seed());
         let part = PerDevice {

@@ -58,8 +58,9 @@ def cost_distance(
     """Compute the costs of :func:`trazar.cost_distance` for a Dask array.
 
     Each chunk is solved by itself. As long as costs of the cells around it fall, these are further
-    sources, by which the search goes on from the costs that it has. The costs are those of the whole raster, bit for bit, and so is the
-    allocation. There are no directions: they may cross plateaus of many chunks.
+    sources, by which the search goes on from the costs that it has. The costs are those of the
+    whole raster, bit for bit, and so is the allocation. There are no directions: they may cross
+    plateaus of many chunks.
 
     Parameters
     ----------
@@ -256,7 +257,8 @@ class _Solver:
 
         def solve(now: list[_Chunk], rings: list[Any]) -> Iterable[_Rims]:
             del rings
-            return dask.compute(*(self.ids(task, chunk) for chunk in now))
+            found: tuple[_Rims, ...] = dask.compute(*(self.ids(task, chunk) for chunk in now))
+            return found
 
         self.exchange(solve, self.id_rims, self.id_ring)
 
@@ -457,8 +459,12 @@ def _id_rims(block: NDArray[Any], place: _Place, *rest: Any) -> _Rims:
 
 def _rims(array: NDArray[Any], m: int) -> _Rims:
     """The strips along an array's sides, as copies, so that the array can be freed."""
-    sides = {"top": np.s_[:m], "bottom": np.s_[-m:], "left": np.s_[:, :m], "right": np.s_[:, -m:]}
-    return {side: array[at].copy() for side, at in sides.items()}
+    return {
+        "top": array[:m].copy(),
+        "bottom": array[-m:].copy(),
+        "left": array[:, :m].copy(),
+        "right": array[:, -m:].copy(),
+    }
 
 
 def _inner(array: NDArray[Any], m: int) -> NDArray[Any]:
@@ -496,15 +502,15 @@ def _with_ring(
     """
     height, width = shape
     corners = [(0, 0), (height - m, 0), (m, 0), (m, width - m)]
-    parts = [own]
+    cells, numbers, starts = ([array] for array in own)
     for k, (corner, strip) in enumerate(zip(corners, costs)):
-        numbers = np.ones(strip.shape, np.uint32) if ids is None else ids[k]
-        cells = np.argwhere(~np.isnan(strip) & (numbers > 0))
-        at = tuple(cells.T)
-        places = (cells + corner).astype(np.uint32)
-        parts.append((places, numbers[at], strip[at].astype(np.float64)))
-    cells, numbers, starts = (np.concatenate(each) for each in zip(*parts))
-    return cells, numbers, starts
+        of_strip = np.ones(strip.shape, np.uint32) if ids is None else ids[k]
+        around = np.argwhere(~np.isnan(strip) & (of_strip > 0))
+        at = tuple(around.T)
+        cells.append((around + corner).astype(np.uint32))
+        numbers.append(of_strip[at])
+        starts.append(strip[at].astype(np.float64))
+    return np.concatenate(cells), np.concatenate(numbers), np.concatenate(starts)
 
 
 def _search(
@@ -518,9 +524,9 @@ def _search(
     options = place.options
     # What comes from another worker may not be aligned.
     if before is not None:
-        before = np.require(before, requirements="CA")
+        before = np.require(before, requirements=["C", "A"])
     cost, ids, _ = _trazar.cost_distance(
-        np.require(block, requirements="CA"),
+        np.require(block, requirements=["C", "A"]),
         *starts,
         options["sampling"],
         options["neighbours"],
