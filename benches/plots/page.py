@@ -15,9 +15,9 @@ same run, on the same machine; results compared before anything is timed. Every 
 is made from the JSON that its section names, to which the plots lead
 ([`benches/render`](../benches/README.md)); nothing is typed by hand. `benches/run` repeats all of
 it on your machine, and [`trazar bench`](cli/bench.md) says in a minute how fast this library is
-there. A time is the median of some runs, from an array of one byte per pixel to the result as a
-user has it, Python's lists included. OpenCV in C++ has none to make, nor has `trazar.trace`, which
-gives arrays. What bounds the kernels, and what was tried, is in
+there. A time is the median of some runs, each after one that is not timed, from an array of one
+byte per pixel to the result as a user has it, Python's lists included. OpenCV in C++ has none to
+make, nor has `trazar.trace`, which gives arrays. What bounds the kernels, and what was tried, is in
 [engineering](engineering/README.md).
 """
 

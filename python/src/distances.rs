@@ -150,15 +150,17 @@ fn solve<'py, T: Friction + numpy::Element + 'static>(
 
 /// A contiguous array of costs.
 fn costs_of(array: &Bound<'_, PyAny>) -> PyResult<Costs> {
-    const WHAT: &str = "the costs before";
-    if let Ok(costs) = array.cast::<PyArray2<f32>>() {
-        let costs = costs.readonly();
-        let costs = collect(costs.as_slice()?.iter().copied(), WHAT);
-        return Ok(Costs::F32(costs.map_err(errors::from_library)?));
+    fn values<T: numpy::Element + Copy>(array: &Bound<'_, PyArray2<T>>) -> PyResult<Vec<T>> {
+        let borrowed = array
+            .try_readonly()
+            .map_err(|error| errors::input(error.to_string()))?;
+        let values = borrowed.as_slice()?.iter().copied();
+        collect(values, "the costs before").map_err(errors::from_library)
     }
-    let costs = array.cast::<PyArray2<f64>>()?.readonly();
-    let costs = collect(costs.as_slice()?.iter().copied(), WHAT);
-    Ok(Costs::F64(costs.map_err(errors::from_library)?))
+    if let Ok(costs) = array.cast::<PyArray2<f32>>() {
+        return Ok(Costs::F32(values(costs)?));
+    }
+    Ok(Costs::F64(values(array.cast::<PyArray2<f64>>()?)?))
 }
 
 fn parts(py: Python<'_>, found: CostDistance, shape: (usize, usize)) -> PyResult<Parts<'_>> {

@@ -239,8 +239,9 @@ class _Solver:
                 before = self.costs.get(chunk)
                 sources = self.sources[chunk] if before is None else None
                 tasks.append(self.task(lower, chunk, sources, ring, before))
-            solved = dask.persist(*tasks)
-            heads = dask.compute(*map(self.head, now, solved))
+            # One graph for both, of which heads come here.
+            persisted = dask.persist(*tasks, *map(self.head, now, tasks))
+            solved, heads = persisted[: len(now)], dask.compute(*persisted[len(now) :])
             # Not sooner, since the tasks need the costs before.
             self.costs.update(zip(now, solved))
             for count, strips in heads:

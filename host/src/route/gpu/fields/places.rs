@@ -7,8 +7,8 @@ use crate::Result;
 use crate::memory::{extend, filled_vec, push, reserve};
 use crate::route::net_by_net::PINS;
 
-/// How much larger than the median a box in a bucket may be. All boxes that are as far from a path
-/// as the largest one reaches are looked at; those that are larger, always.
+/// How much larger than the median a box in a bucket may be. The largest one says how far from a
+/// path boxes are looked at. Boxes that are larger are in no bucket, and always looked at.
 const LARGER: u32 = 2;
 
 /// The pins of a batch's nets by place, as in a
