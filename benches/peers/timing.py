@@ -14,10 +14,10 @@ from .task import Input, Settings, Task
 
 #: Runs after which a program is done, and those it is given before.
 MOST, LEAST = 15, 3
-#: A program whose first run took so many seconds is not run again.
+#: A program whose first timed run took so many seconds is not run again.
 SLOW = 2.0
-#: A program whose run takes fewer is run once before each that is timed: what the one before it did
-#: to caches and to the C library's heap can double its time.
+#: Before a run is timed, a program whose last one took fewer seconds than this is run once: what
+#: the program before it did to caches and to the C library's heap can double its time.
 SHORT = 0.02
 
 

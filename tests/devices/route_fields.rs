@@ -462,6 +462,12 @@ pub(crate) fn routes_along_long_paths<D: Device>(device: &D) {
     let mut across = ends.clone();
     across.pins.insert(1, wide);
     assert_nets(device, "a comb", &grid, &[ends, across]);
+    // No wall between the last columns, so that many paths are the shortest.
+    for y in 0..height {
+        grid.set_right(Cell::at(width - 2, y), 3).unwrap();
+    }
+    let ends = Net::from_cells([Cell::at(0, 0), Cell::at(width - 1, height - 1)]);
+    assert_nets(device, "a comb with ties", &grid, &[ends]);
 }
 
 /// A grid with ties everywhere.

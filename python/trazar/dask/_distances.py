@@ -77,12 +77,13 @@ def cost_distance(
     Returns
     -------
     CostDistance
-        Of lazy arrays, in the chunks of the friction. This call finds all costs, and ids along the
-        rims of chunks. Friction and costs stay with the workers that have them, as by
-        :func:`dask.persist`: 8 bytes per cell in f32, 16 in f64, which ``distributed`` moves to
-        disk where a worker has no room. Computing the costs only brings them, so that
-        ``result.cost.to_zarr(...)`` writes them without having them all in one place; computing
-        the allocation takes one pass over each chunk.
+        Of lazy arrays, in the chunks of the friction; those narrower than a step is long are
+        merged. This call finds all costs, and ids along the rims of chunks. As long as the result
+        is alive, the workers keep friction and costs, as by :func:`dask.persist`: 8 bytes per cell
+        in f32, 16 in f64. Dask's schedulers of one process have all of it there; with
+        ``distributed`` each worker has its share, and moves to disk what it has no room for. So
+        ``result.cost.to_zarr(...)`` writes the costs without gathering them. To find an allocation,
+        each chunk is solved again, some 5 times in this call, and once when it is computed.
 
     Raises
     ------
@@ -177,7 +178,7 @@ class _Chunks:
         return int(self.starts[0][chunk[0]]), int(self.starts[1][chunk[1]])
 
     def divide(self, sources: Any, ids: Any, start_costs: Any) -> dict[_Chunk, Any]:
-        """By chunk: rows of cells, ids and start costs, or a lazy part of a raster of ids."""
+        """By chunk: cells and ids, as a task if a raster of ids has them; or start costs too."""
         if _is_xarray(sources):
             sources = sources.data
         is_cells = isinstance(sources, (list, tuple)) or sources.shape != self.shape
@@ -189,12 +190,20 @@ class _Chunks:
                     f"a raster of sources of type {sources.dtype}: it has whole numbers, the ids"
                 )
             raster = da.asarray(sources).rechunk(self.sizes).to_delayed()
-            return {chunk: raster[chunk] for chunk in self.all()}
+            found = dask.persist(*map(delayed(_raster_sources), raster.ravel()))
+            return dict(zip(self.all(), found))
         cells, numbers = _sources(sources, self.shape, ids)
         costs = np.zeros(len(cells)) if start_costs is None else np.asarray(start_costs, float)
         if costs.shape != (len(cells),):
             raise InputError(
                 f"start_costs of shape {costs.shape}: there is one for each of {len(cells)} cells"
+            )
+        wrong = ~((costs >= 0) & np.isfinite(costs))
+        if wrong.any():
+            row, column = cells[wrong][0].tolist()
+            raise InputError(
+                f"the source at row {row}, column {column} starts at a cost of {costs[wrong][0]}: "
+                "it must be 0 or more, and finite"
             )
         places = [np.searchsorted(self.starts[k], cells[:, k], "right") - 1 for k in (0, 1)]
         found = {}
@@ -394,7 +403,8 @@ def _plain(block: NDArray[Any], no_data: float | None, real: np.dtype[Any]) -> N
     """Friction of the precision of the costs, NaN for no data."""
     plain = block.astype(real)
     if no_data is not None:
-        plain[block == block.dtype.type(no_data)] = np.nan
+        # A number of Python's, which need not fit the type of the array.
+        plain[block == np.asarray(no_data).item()] = np.nan
     return plain
 
 
@@ -480,18 +490,18 @@ def _around(m: int) -> list[tuple[slice, slice]]:
 
 def _own_sources(block: NDArray[Any], place: _Place, sources: Any) -> _Sources:
     """A chunk's own sources, as cells of the block; refuses what is wrong in the chunk."""
-    inner = _inner(block, place.margin)
-    _check(inner < 0, place.corner, "friction", "is negative: it must be 0 or more, or NaN")
-    if isinstance(sources, tuple):
-        cells, ids, starts = sources
-    else:
-        cells, ids = _raster_sources(sources)
-        starts = np.zeros(len(cells))
+    m = place.margin
+    row, column = place.corner
+    why = "is negative: it must be 0 or more, or NaN"
+    _check(block < 0, (row - m, column - m), "friction", why)
+    cells, ids, *costs = sources
+    starts = costs[0] if costs else np.zeros(len(cells))
+    inner = _inner(block, m)
     on_barrier = np.zeros(inner.shape, bool)
     on_barrier[tuple(cells.T)] = ~np.isfinite(inner[tuple(cells.T)])
     why = "is on a barrier: move it, or give it a friction"
     _check(on_barrier, place.corner, "the source", why)
-    return cells + np.uint32(place.margin), ids, starts
+    return cells + np.uint32(m), ids, starts
 
 
 def _with_ring(

@@ -38,7 +38,8 @@ const COUNTED_ALONE: usize = 1 << 22;
 const SMALL: usize = 1 << 19;
 
 /// Whether so many pixels are copied as they are, because it would take longer to wake the threads
-/// that write them from runs. No copy from the emulator takes long.
+/// that write them from runs. From the emulator all images are copied by runs: time plays no role
+/// there, and its tests are to see the kernels that do it.
 fn are_few<G: Gpu>(pixels: usize) -> bool {
     pixels <= SMALL && G::BACKEND == Backend::Cuda
 }

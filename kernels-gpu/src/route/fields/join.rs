@@ -315,6 +315,11 @@ impl Join<'_> {
                 self.paths.st(net.first_path + end + t, index);
             }
             end += count;
+            if part.is_none() {
+                // After the last chunk's thread has made the words ready.
+                // planted: join-chunks
+                thread::sync_threads();
+            }
             // No thread looks at bounds between two barriers, the one before and that in `add`.
             if t < WARP_SIZE {
                 self.set_joined(pin);

@@ -70,7 +70,8 @@ impl Join<'_> {
     }
 
     /// Adds a chunk of cells to the tree, at most one per thread, and offers them to the fields of
-    /// the pins around them. Called by the whole block, after a barrier; ends with one.
+    /// the pins around them. Called by the whole block, after a barrier; ends with one, after which
+    /// a thread makes the words ready for the next chunk.
     #[inline(always)]
     pub(super) fn add(&self, count: u32, cell: CellXy, mine: Mine) {
         let t = thread::thread_idx_x();
