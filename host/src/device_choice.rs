@@ -1,6 +1,7 @@
 //! [`Job`]: the size of a piece of work, and the device on which it takes less time.
 
 use trazar_kernels::primitives::bits::left_neighbours;
+use trazar_kernels::route::fields::MOST_UNPLACED;
 
 use crate::backend::Backend;
 use crate::image::{BinaryImage, PixelValue, ValueImage};
@@ -279,11 +280,11 @@ impl Job {
                 let distance = (searched as f64 / pins.max(1) as f64).sqrt();
                 let pins_of_net = pins as f64 / nets.max(1) as f64;
                 // Pins that are up to some 200 cells apart have distance fields, along which paths
-                // are followed, and the fields around one are found among those of all pins, or of
-                // more than 4096 pins by their places. At larger distances, a search advances by
-                // one cell per microsecond.
+                // are followed. The fields around a path are looked for among those of all pins, or
+                // by place if there are too many. At larger distances, a search advances by one
+                // cell per microsecond.
                 let pin = if layers == 1 && distance <= 200.0 {
-                    2_500.0 + 100.0 * distance + 0.5 * pins_of_net.min(4096.0)
+                    2_500.0 + 100.0 * distance + 0.5 * pins_of_net.min(f64::from(MOST_UNPLACED))
                 } else {
                     1_000.0 * distance
                 };

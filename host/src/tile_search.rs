@@ -122,8 +122,9 @@ pub(crate) trait Grid: Sync {
     /// The width of buckets that suits the steps: a part of what one usually costs.
     fn bucket_width(&self) -> f64;
 
-    /// Writes what the cells of a tile cost before the search, where it goes on from earlier costs.
-    /// `origin` is the column and the row of the tile's first cell; `costs` are as in [`Front`].
+    /// Writes the costs that the cells of a tile have before the search, if it starts from earlier
+    /// costs. `origin` is the column and the row of the tile's first cell; `costs` are as in
+    /// [`Front`].
     fn begin(&self, _origin: (usize, usize), _costs: &mut [Self::Cost]) {}
 
     /// Loads what [`relax`](Self::relax) is going to read, where that saves time.

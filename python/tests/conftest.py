@@ -39,6 +39,24 @@ def pytest_terminal_summary(terminalreporter) -> None:
         )
 
 
+@pytest.fixture
+def two_processes():
+    """A client of dask.distributed with two workers, each a process: what they get is pickled."""
+    distributed = pytest.importorskip("distributed")
+    import dask
+
+    # For machines with much else to do.
+    patience = {"distributed.comm.timeouts.connect": "5m", "distributed.scheduler.worker-ttl": None}
+    with (
+        dask.config.set(patience),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster, timeout="5m") as client,
+    ):
+        yield client
+
+
 #: A nightly run sets it to 10000.
 IMAGES = int(os.environ.get("TRAZAR_IMAGES", "500"))
 #: Another seed draws other images.

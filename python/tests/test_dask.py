@@ -162,36 +162,26 @@ def test_find_contours_is_that_of_the_whole(rng):
             assert hierarchy is None or np.array_equal(hierarchy, expected[1])
 
 
-def test_processes(rng, tmp_path):
+def test_processes(rng, tmp_path, two_processes):
     """On dask.distributed's workers, each a process: parts, masks and numbers are pickled."""
-    distributed = pytest.importorskip("distributed")
     image = rng.random((230, 170)) < 0.55
     array = da.from_array(image, chunks=(40, 60))
-    # For machines with much else to do.
-    patience = {"distributed.comm.timeouts.connect": "5m", "distributed.scheduler.worker-ttl": None}
-    with (
-        dask.config.set(patience),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster, timeout="5m") as client,
-    ):
-        expected, expected_columns = trazar.label_stats(image)
-        for keep in (True, False):
-            labels, columns = trazar.dask.label_stats(array, rows=23, keep=keep)
-            found, columns = dask.compute(labels, columns)
-            assert np.array_equal(found, expected)
-            for name, column in expected_columns.items():
-                assert np.array_equal(columns[name], column), name
-        lazy = trazar.dask.trace(array, rows=23, geometry="edges")
-        whole = trazar.trace(image, geometry="edges")
-        persisted = lazy.persist()
-        assert isinstance(persisted, trazar.dask.LazyContours)
-        assert_same(persisted.compute(), whole)
-        assert_same(client.compute(persisted).result(), whole)
-        for overwrite in (False, True):
-            paths = persisted.to_geojson_lines(tmp_path / "lines", overwrite=overwrite)
-            assert features(paths) == json.loads(whole.to_geojson())["features"]
+    expected, expected_columns = trazar.label_stats(image)
+    for keep in (True, False):
+        labels, columns = trazar.dask.label_stats(array, rows=23, keep=keep)
+        found, columns = dask.compute(labels, columns)
+        assert np.array_equal(found, expected)
+        for name, column in expected_columns.items():
+            assert np.array_equal(columns[name], column), name
+    lazy = trazar.dask.trace(array, rows=23, geometry="edges")
+    whole = trazar.trace(image, geometry="edges")
+    persisted = lazy.persist()
+    assert isinstance(persisted, trazar.dask.LazyContours)
+    assert_same(persisted.compute(), whole)
+    assert_same(two_processes.compute(persisted).result(), whole)
+    for overwrite in (False, True):
+        paths = persisted.to_geojson_lines(tmp_path / "lines", overwrite=overwrite)
+        assert features(paths) == json.loads(whole.to_geojson())["features"]
 
 
 def test_kinds_of_arrays(rng):

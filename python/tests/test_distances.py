@@ -332,31 +332,23 @@ def test_dask_gives_the_bits_of_the_whole(rng, scheduler):
             assert cost.dtype == found.cost.dtype == whole.cost.dtype
 
 
+@pytest.mark.usefixtures("two_processes")
 def test_dask_on_processes(rng):
     """On workers that are processes: costs are pickled, and come back unaligned at times."""
-    distributed = pytest.importorskip("distributed")
-    patience = {"distributed.comm.timeouts.connect": "5m", "distributed.scheduler.worker-ttl": None}
-    with (
-        dask.config.set(patience),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster, timeout="5m"),
-    ):
-        for precision in ("f32", "f64"):
-            friction = rng.random((130, 170))
-            friction[rng.random(friction.shape) < 0.2] = np.nan
-            sources = random_sources(rng, friction).tolist()
-            options = {"precision": precision, "allocation": True}
-            whole = trazar.cost_distance(friction, sources, **options)
-            array = da.from_array(friction, chunks=(40, 50))
-            found = trazar.dask.cost_distance(array, sources, **options)
-            cost, allocation = dask.compute(found.cost, found.allocation)
-            np.testing.assert_array_equal(cost, whole.cost)
-            np.testing.assert_array_equal(allocation, whole.allocation)
-        with pytest.raises(trazar.InputError, match="friction at row 7, column 60 is negative"):
-            friction[0, 0], friction[7, 60] = 1, -1
-            trazar.dask.cost_distance(da.from_array(friction, chunks=50), [(0, 0)])
+    for precision in ("f32", "f64"):
+        friction = rng.random((130, 170))
+        friction[rng.random(friction.shape) < 0.2] = np.nan
+        sources = random_sources(rng, friction).tolist()
+        options = {"precision": precision, "allocation": True}
+        whole = trazar.cost_distance(friction, sources, **options)
+        array = da.from_array(friction, chunks=(40, 50))
+        found = trazar.dask.cost_distance(array, sources, **options)
+        cost, allocation = dask.compute(found.cost, found.allocation)
+        np.testing.assert_array_equal(cost, whole.cost)
+        np.testing.assert_array_equal(allocation, whole.allocation)
+    with pytest.raises(trazar.InputError, match="friction at row 7, column 60 is negative"):
+        friction[0, 0], friction[7, 60] = 1, -1
+        trazar.dask.cost_distance(da.from_array(friction, chunks=50), [(0, 0)])
 
 
 def test_dask_takes_unaligned_costs(rng):

@@ -263,9 +263,9 @@ pub(crate) fn routes_of_more_pins_than_threads_have_at_hand<D: Device>(device: &
     assert_uses(device, "many pins", &grid, &nets, &[by_fields_alone(8)]);
 }
 
-/// Nets of more than 4096 pins, those around a path of which are found by their places. Most are
-/// where no path leads, so that few are joined. Pins of several cells have boxes that are larger than the others'; a window
-/// begins at odd columns and rows.
+/// Nets of more than 4096 pins: those around a path are found by their places. No path leads to
+/// most of them, so that few are joined. Pins of several cells have larger boxes than the others.
+/// The window begins at an odd column and an odd row.
 pub(crate) fn routes_of_many_close_pins<D: Device>(device: &D) {
     let (width, height) = (60, 42);
     let weights = PerDevice {

@@ -49,9 +49,9 @@ impl Engine {
         }
     }
 
-    /// Lowers costs that were found before by more sources: the costs from all of them, bit for
-    /// bit. The search goes on from where the new sources lower costs, so that it takes the less
-    /// the fewer cells they lower, besides some passes over the raster.
+    /// Adds sources to those of an earlier search, and lowers its costs accordingly. The result is
+    /// that of one search from all sources, bit for bit. The search visits only the cells whose
+    /// costs the new sources lower; besides, there are some passes over the whole raster.
     ///
     /// `before` are costs of the same surface by the same options, for other sources: with any
     /// other costs, those of the result are not least ones. An allocation names those of `sources`

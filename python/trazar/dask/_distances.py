@@ -57,10 +57,10 @@ def cost_distance(
 ) -> CostDistance:
     """Compute the costs of :func:`trazar.cost_distance` for a Dask array.
 
-    Each chunk is solved by itself. As long as costs of the cells around it fall, these are further
-    sources, by which the search goes on from the costs that it has. The costs are those of the
-    whole raster, bit for bit, and so is the allocation. There are no directions: they may cross
-    plateaus of many chunks.
+    Each chunk is solved by itself. Whenever costs of the cells around a chunk fall, these cells
+    become further sources, and the costs of the chunk are lowered. The costs are those of the whole
+    raster, bit for bit, and so is the allocation. There are no directions: they may cross plateaus
+    of many chunks.
 
     Parameters
     ----------
@@ -173,12 +173,16 @@ class _Chunks:
     def all(self) -> list[_Chunk]:
         return [(i, j) for i in range(self.grid[0]) for j in range(self.grid[1])]
 
+    def size(self, chunk: _Chunk) -> tuple[int, int]:
+        """The height and the width of a chunk."""
+        return self.sizes[0][chunk[0]], self.sizes[1][chunk[1]]
+
     def corner(self, chunk: _Chunk) -> tuple[int, int]:
         """The row and the column of the chunk's first cell."""
         return int(self.starts[0][chunk[0]]), int(self.starts[1][chunk[1]])
 
     def divide(self, sources: Any, ids: Any, start_costs: Any) -> dict[_Chunk, Any]:
-        """By chunk: cells and ids, as a task if a raster of ids has them; or start costs too."""
+        """By chunk: its sources, as a task that has been computed if they come from a raster."""
         if _is_xarray(sources):
             sources = sources.data
         is_cells = isinstance(sources, (list, tuple)) or sources.shape != self.shape
@@ -190,7 +194,7 @@ class _Chunks:
                     f"a raster of sources of type {sources.dtype}: it has whole numbers, the ids"
                 )
             raster = da.asarray(sources).rechunk(self.sizes).to_delayed()
-            found = dask.persist(*map(delayed(_raster_sources), raster.ravel()))
+            found = dask.persist(*map(delayed(_sources_of_raster), raster.ravel()))
             return dict(zip(self.all(), found))
         cells, numbers = _sources(sources, self.shape, ids)
         costs = np.zeros(len(cells)) if start_costs is None else np.asarray(start_costs, float)
@@ -217,8 +221,8 @@ class _Chunks:
 class _Solver:
     """Solves chunks until their rims are final.
 
-    Chunks keep their costs where they were solved. When costs fall around a chunk, its own are
-    lowered from there, which takes the less the fewer of its cells they reach.
+    The costs of a chunk stay on the worker that solved it. When costs around a chunk fall, a search
+    lowers the chunk's own costs, and visits only the cells whose costs it lowers.
     """
 
     def __init__(self, chunks: _Chunks, sources: dict[Any, Any], options: dict[str, Any]) -> None:
@@ -241,14 +245,14 @@ class _Solver:
         rims = self.cost_rims
         has_sources = False
 
-        def solve(now: list[_Chunk], rings: list[Any]) -> Iterable[_Rims]:
+        def solve(now: list[_Chunk], rings: list[_Ring]) -> Iterable[_Rims]:
             nonlocal has_sources
             tasks = []
             for chunk, ring in zip(now, rings):
                 before = self.costs.get(chunk)
                 sources = self.sources[chunk] if before is None else None
                 tasks.append(self.task(lower, chunk, sources, ring, before))
-            # One graph for both, of which heads come here.
+            # One graph for both; only the heads are brought here.
             persisted = dask.persist(*tasks, *map(self.head, now, tasks))
             solved, heads = persisted[: len(now)], dask.compute(*persisted[len(now) :])
             # Not sooner, since the tasks need the costs before.
@@ -265,19 +269,20 @@ class _Solver:
         """Find the allocation, from final costs: by chunk, as long as ids around one change."""
         task = delayed(_id_rims, pure=False)
 
-        def solve(now: list[_Chunk], rings: list[Any]) -> Iterable[_Rims]:
-            del rings
-            found: tuple[_Rims, ...] = dask.compute(*(self.ids(task, chunk) for chunk in now))
+        def solve(now: list[_Chunk], rings: list[_Ring]) -> Iterable[_Rims]:
+            found: tuple[_Rims, ...]
+            found = dask.compute(*(self.ids(task, *each) for each in zip(now, rings)))
             return found
 
         self.exchange(solve, self.id_rims, self.id_ring)
 
     def exchange(self, solve: Any, rims: dict[_Chunk, _Rims], ring: Any) -> None:
         """Solve chunks as long as ``ring``, what is known around a chunk, changes."""
-        everywhere = self.chunks.all()
-        rings = {chunk: ring(chunk) for chunk in everywhere}
-        # By chunk: the least cost around it of a cell that has changed since it was solved.
-        due = dict.fromkeys(everywhere, 0.0)
+        # By chunk: what was known around it when it was solved.
+        rings: dict[_Chunk, _Ring] = {}
+        # By chunk: the least cost around it of a cell that has changed since it was solved. At
+        # first, all chunks are solved.
+        due = dict.fromkeys(self.chunks.all(), 0.0)
         while due:
             last = min(due.values()) + self.usual_range() / 2
             now = sorted(chunk for chunk, least in due.items() if least <= last)
@@ -327,11 +332,10 @@ class _Solver:
         place = _Place(self.chunks.margin, self.chunks.corner(chunk), self.options)
         return function(self.chunks.blocks[chunk], place, sources, *more)
 
-    def ids(self, function: Any, chunk: _Chunk) -> Any:
+    def ids(self, function: Any, chunk: _Chunk, ids: _Ring) -> Any:
         """The call of a lazy function for a chunk whose costs are final, with the ids around it."""
         costs = self.ring(chunk, self.cost_rims, self.real(), np.nan)
-        rings = costs, self.id_ring(chunk)
-        return self.task(function, chunk, self.sources[chunk], rings, self.costs[chunk])
+        return self.task(function, chunk, self.sources[chunk], (costs, ids), self.costs[chunk])
 
     def id_ring(self, chunk: _Chunk) -> _Ring:
         return self.ring(chunk, self.id_rims, np.uint32, 0)
@@ -340,7 +344,7 @@ class _Solver:
         """The cells around a chunk, above, below, left and right of it; ``none`` if unknown."""
         m = self.chunks.margin
         i, j = chunk
-        height, width = (self.chunks.sizes[k][chunk[k]] for k in (0, 1))
+        height, width = self.chunks.size(chunk)
 
         def part(di: int, dj: int, rows: int, columns: int) -> NDArray[Any]:
             strips = rims.get((i + di, j + dj))
@@ -362,8 +366,7 @@ class _Solver:
         for i in range(self.chunks.grid[0]):
             row = []
             for j in range(self.chunks.grid[1]):
-                shape = self.chunks.sizes[0][i], self.chunks.sizes[1][j]
-                row.append(da.from_delayed(function((i, j)), shape, dtype))
+                row.append(da.from_delayed(function((i, j)), self.chunks.size((i, j)), dtype))
             rows.append(row)
         return da.block(rows)
 
@@ -373,8 +376,7 @@ class _Solver:
 
     def about(self, chunk: _Chunk) -> tuple[int, tuple[int, int], type]:
         """The margin, the shape and the type of a chunk's costs."""
-        height, width = (self.chunks.sizes[k][chunk[k]] for k in (0, 1))
-        return self.chunks.margin, (height, width), self.real()
+        return self.chunks.margin, self.chunks.size(chunk), self.real()
 
     def cost(self) -> da.Array:
         """The costs, when they are final."""
@@ -386,7 +388,9 @@ class _Solver:
     def allocation(self) -> da.Array:
         """The ids, when they are final."""
         task = delayed(_ids, pure=True)
-        return self.result(lambda chunk: self.ids(task, chunk), np.dtype(np.uint32))
+        return self.result(
+            lambda chunk: self.ids(task, chunk, self.id_ring(chunk)), np.dtype(np.uint32)
+        )
 
 
 class _Place(NamedTuple):
@@ -488,14 +492,18 @@ def _around(m: int) -> list[tuple[slice, slice]]:
     return [np.s_[:m, :], np.s_[-m:, :], np.s_[m:-m, :m], np.s_[m:-m, -m:]]
 
 
+def _sources_of_raster(raster: NDArray[Any]) -> _Sources:
+    cells, ids = _raster_sources(raster)
+    return cells, ids, np.zeros(len(cells))
+
+
 def _own_sources(block: NDArray[Any], place: _Place, sources: Any) -> _Sources:
     """A chunk's own sources, as cells of the block; refuses what is wrong in the chunk."""
     m = place.margin
     row, column = place.corner
     why = "is negative: it must be 0 or more, or NaN"
     _check(block < 0, (row - m, column - m), "friction", why)
-    cells, ids, *costs = sources
-    starts = costs[0] if costs else np.zeros(len(cells))
+    cells, ids, starts = sources
     inner = _inner(block, m)
     on_barrier = np.zeros(inner.shape, bool)
     on_barrier[tuple(cells.T)] = ~np.isfinite(inner[tuple(cells.T)])

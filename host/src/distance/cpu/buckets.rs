@@ -2,6 +2,7 @@
 //! Sanders, *Δ-stepping: a parallelizable shortest path algorithm*, 2003), with buckets so narrow
 //! that few cells are taken twice.
 
+use super::first;
 use super::near::{Near, OFFSETS, bits};
 use super::queue::Queue;
 use crate::distance::real::Real;
@@ -11,12 +12,13 @@ use crate::error::Result;
 use crate::memory::prefetch;
 use crate::progress::Progress;
 
-/// Lowers `costs`, which have the margin, as [`costs`](super::costs) says.
-pub(super) fn lower<P: Real>(
+/// As [`costs`](super::costs).
+pub(super) fn costs<P: Real>(
     search: &Search<P>,
-    costs: &mut [P],
+    before: Option<Vec<P>>,
     progress: &Progress<'_>,
-) -> Result<()> {
+) -> Result<Vec<P>> {
+    let mut costs = first(search, before)?;
     let mut queue = Queue::new(bucket_width(search))?;
     for start in &search.starts {
         let cost = &mut costs[start.place as usize];
@@ -33,14 +35,14 @@ pub(super) fn lower<P: Real>(
         let bucket = Queue::scaled(bucket);
         for (i, &place) in list.iter().enumerate() {
             if let Some(&next) = list.get(i + AHEAD) {
-                prefetch_around(search, costs, next as usize);
+                prefetch_around(search, &costs, next as usize);
             }
             let place = place as usize;
             let cost = costs[place];
             if queue.is_before(cost, bucket) {
                 continue; // It was taken at that cost.
             }
-            relax(search, &steps, costs, &mut queue, place, cost);
+            relax(search, &steps, &mut costs, &mut queue, place, cost);
         }
         taken += list.len() as u64;
         if taken >= reported + (1 << 20) {
@@ -49,7 +51,7 @@ pub(super) fn lower<P: Real>(
         }
         list.clear();
     }
-    Ok(())
+    Ok(costs)
 }
 
 /// How many cells ahead their surroundings are loaded. Cells of a bucket are far from each other,

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::first;
 use crate::distance::real::Real;
 use crate::distance::search::Search;
 use crate::error::Result;
@@ -11,13 +12,14 @@ use crate::progress::Progress;
 
 const HEAP: &str = "the heap of cells";
 
-/// Lowers `costs`, which have the margin, as [`costs`](super::costs) says.
-pub(super) fn lower<P: Real>(
+/// As [`costs`](super::costs).
+pub(super) fn costs<P: Real>(
     search: &Search<P>,
-    costs: &mut [P],
+    before: Option<Vec<P>>,
     progress: &Progress<'_>,
-) -> Result<()> {
+) -> Result<Vec<P>> {
     let friction = &search.friction;
+    let mut costs = first(search, before)?;
     // By cost; bits order as the values do.
     let mut heap = BinaryHeap::new();
     for start in &search.starts {
@@ -52,5 +54,5 @@ pub(super) fn lower<P: Real>(
             }
         }
     }
-    Ok(())
+    Ok(costs)
 }

@@ -24,8 +24,8 @@ pub(crate) fn usual(cells: u64) -> DistanceAlgorithm {
 }
 
 /// The cost of every cell, in an array with the margin of `search`; infinity where nothing reaches.
-/// If cells have costs `before`, in such an array, the search only goes on from where it lowers
-/// them.
+/// If cells have costs `before`, in such an array, the search starts from these, and works only
+/// where it lowers them.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
@@ -36,22 +36,15 @@ pub(crate) fn costs<P: Real>(
     algorithm: DistanceAlgorithm,
     progress: &Progress<'_>,
 ) -> Result<Vec<P>> {
-    if algorithm == DistanceAlgorithm::Tiles {
-        return tiles::costs(search, before, progress);
+    match algorithm {
+        DistanceAlgorithm::Dijkstra => dijkstra::costs(search, before, progress),
+        DistanceAlgorithm::Buckets => buckets::costs(search, before, progress),
+        DistanceAlgorithm::Tiles => tiles::costs(search, before, progress),
     }
-    let mut costs = match before {
-        Some(costs) => costs,
-        None => unreached(search)?,
-    };
-    if algorithm == DistanceAlgorithm::Dijkstra {
-        dijkstra::lower(search, &mut costs, progress)?;
-    } else {
-        buckets::lower(search, &mut costs, progress)?;
-    }
-    Ok(costs)
 }
 
-/// Costs where nothing is reached yet.
-fn unreached<P: Real>(search: &Search<P>) -> Result<Vec<P>> {
-    par_filled_vec(P::INFINITY, search.friction.len(), "the costs")
+/// The costs from which a search starts: those `before`, or infinity.
+fn first<P: Real>(search: &Search<P>, before: Option<Vec<P>>) -> Result<Vec<P>> {
+    let unreached = || par_filled_vec(P::INFINITY, search.friction.len(), "the costs");
+    before.map_or_else(unreached, Ok)
 }

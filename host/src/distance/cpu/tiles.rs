@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 
 use super::buckets::bucket_width;
+use super::first;
 use super::near::{Near, OFFSETS, bits};
-use super::unreached;
 use crate::distance::real::Real;
 use crate::distance::search::Search;
 use crate::distance::steps::Step;
@@ -35,10 +35,9 @@ fn costs_of<P: Real, const REACH: usize>(
         ([x, y, 0], start.cost)
     });
     let tiles = tile_search::costs(raster, starts, progress)?;
-    let mut costs = match &raster.before {
-        Some(before) => par_collect(before.par_iter().copied(), "the costs")?,
-        None => unreached(raster.search)?,
-    };
+    let before = raster.before.as_ref();
+    let before = before.map(|costs| par_collect(costs.par_iter().copied(), "the costs"));
+    let mut costs = first(raster.search, before.transpose()?)?;
     tiles.write(&mut costs[frame.place(0, 0)..], frame.stride, |cost| cost);
     Ok(costs)
 }
@@ -46,7 +45,7 @@ fn costs_of<P: Real, const REACH: usize>(
 /// The raster of a search whose steps lead up to `REACH` cells far.
 struct Raster<'a, P, const REACH: usize> {
     search: &'a Search<P>,
-    /// Costs from which the search goes on, with the margin.
+    /// The costs from which the search starts, with the margin, if there are any.
     before: Option<Vec<P>>,
     /// The steps to the 8 neighbours, unless they are among `jumps`.
     near: Option<Near<P>>,

@@ -37,9 +37,9 @@ const COUNTED_ALONE: usize = 1 << 22;
 /// The most pixels of small images.
 const SMALL: usize = 1 << 19;
 
-/// Whether so many pixels are copied as they are, because it would take longer to wake the threads
-/// that write them from runs. From the emulator all images are copied by runs: time plays no role
-/// there, and its tests are to see the kernels that do it.
+/// Whether the labels of an image of this many pixels are copied pixel by pixel: waking the threads
+/// that write them from runs would take longer. The emulator copies all images by runs. Time plays
+/// no role there, and its tests must run the kernels that list the labels of runs.
 fn are_few<G: Gpu>(pixels: usize) -> bool {
     pixels <= SMALL && G::BACKEND == Backend::Cuda
 }

@@ -4,11 +4,12 @@
 use trazar_kernels::route::fields::{Field, FieldNet, GRAIN, MOST_UNPLACED, NetPlaces, PlacedBox};
 
 use crate::Result;
-use crate::memory::{extend, filled_vec, push, reserve};
+use crate::memory::{extend, push, reserve};
 use crate::route::net_by_net::PINS;
 
-/// How much larger than the median a box in a bucket may be. The largest one says how far from a
-/// path boxes are looked at. Boxes that are larger are in no bucket, and always looked at.
+/// The sides of a box in a bucket are at most this many times the median of all boxes. The largest
+/// box in a bucket determines how far around a path the kernel looks. It looks at larger boxes,
+/// which are in no bucket, for every path.
 const LARGER: u32 = 2;
 
 /// The pins of a batch's nets by place, as in a
@@ -22,7 +23,8 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Those of nets with so many pins that the kernel needs them; without such nets, of none.
+    /// The places of all nets of more than [`MOST_UNPLACED`] pins. If no net has so many, all
+    /// vectors are empty.
     pub(super) fn of(nets: &[FieldNet], fields: &[Field]) -> Result<Self> {
         let mut places = Self::default();
         let pins = |net: &FieldNet| net.end_pin - net.first_pin;
@@ -55,11 +57,8 @@ impl Places {
         let mut sides = Vec::new();
         let longer = |field: &Field| field.columns().max(field.rows());
         extend(&mut sides, with_box().map(|(_, field)| longer(field)), PINS)?;
-        let middle = sides.len() / 2;
-        let median = match sides.is_empty() {
-            true => 0,
-            false => *sides.select_nth_unstable(middle).1,
-        };
+        sides.sort_unstable();
+        let median = sides.get(sides.len() / 2).copied().unwrap_or(0);
         // The bucket of each pin; larger boxes come after all buckets.
         let count = columns * rows;
         let mut by_bucket = Vec::new();
@@ -78,17 +77,8 @@ impl Places {
         by_bucket.sort_unstable();
 
         let (first_bucket, first) = (self.buckets.len() as u32, self.pins.len() as u32);
-        let mut starts = filled_vec(0, count as usize + 2, PINS)?;
-        for (bucket, _) in &by_bucket {
-            starts[*bucket as usize + 1] += 1;
-        }
-        let mut start = first;
-        for of_bucket in &mut starts {
-            start += *of_bucket;
-            *of_bucket = start;
-        }
-        // The last one, the end of the larger boxes, is `end`.
-        let end = starts.pop().unwrap_or(first);
+        let before = |bucket| by_bucket.partition_point(|&(other, _)| other < bucket) as u32;
+        let starts = (0..=count).map(|bucket| first + before(bucket));
         extend(&mut self.buckets, starts, PINS)?;
         extend(&mut self.pins, by_bucket.iter().map(|&(_, pin)| pin), PINS)?;
         let boxes = by_bucket.iter().map(|&(_, pin)| {
@@ -108,7 +98,7 @@ impl Places {
             first_bucket,
             box_columns,
             box_rows,
-            end,
+            end: self.pins.len() as u32,
         })
     }
 }
