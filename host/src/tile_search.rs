@@ -109,6 +109,9 @@ whole! { u32 u64 }
 pub(crate) trait Grid: Sync {
     type Cost: Cost;
 
+    /// What a thread has at hand of the grid while it runs a tile.
+    type Part: Default + Send;
+
     /// The side of a tile, in cells, which is a power of two. A tile has all layers: with its rim,
     /// they have at most 2¹⁶ cells.
     const SIDE: usize;
@@ -126,6 +129,11 @@ pub(crate) trait Grid: Sync {
     /// costs. `origin` is the column and the row of the tile's first cell; `costs` are as in
     /// [`Front`].
     fn begin(&self, _origin: (usize, usize), _costs: &mut [Self::Cost]) {}
+
+    /// Copies what [`relax`](Self::relax) reads of the grid, before a tile is run.
+    fn load(&self, _origin: (usize, usize), _part: &mut Self::Part) -> Result<()> {
+        Ok(())
+    }
 
     /// Loads what [`relax`](Self::relax) is going to read, where that saves time.
     #[inline(always)]
@@ -225,19 +233,20 @@ pub(crate) struct Tiles<'a, G: Grid> {
     /// By tile: cells that other tiles have lowered, and their costs.
     inboxes: Vec<Mutex<Messages<G::Cost>>>,
     /// One per thread.
-    scratch: Vec<Mutex<Scratch<G::Cost>>>,
+    scratch: Vec<Mutex<Scratch<G>>>,
     /// The least width of a bucket.
     width: f64,
 }
 
 /// What a thread needs to run a tile.
-struct Scratch<C> {
+struct Scratch<G: Grid> {
+    part: G::Part,
     buckets: Vec<Vec<u16>>,
     list: Vec<u16>,
     /// Empty: what a tile's pending cells are moved to.
     pending: Vec<u16>,
     /// By neighbour, row by row: what is sent to it.
-    outboxes: [Messages<C>; 9],
+    outboxes: [Messages<G::Cost>; 9],
 }
 
 /// What is left after a tile was run.
@@ -264,6 +273,8 @@ fn least_of<C: Cost>(costs: &[C], cells: &[u16]) -> C {
 pub(crate) struct Front<'s, G: Grid + ?Sized> {
     /// The column and the row of the tile's first cell.
     pub(crate) origin: (usize, usize),
+    /// As [`Grid::load`] has left it.
+    pub(crate) part: &'s G::Part,
     /// With the rim, layer by layer, in rows of [`stride`] cells.
     pub(crate) costs: &'s mut [G::Cost],
     horizon: G::Cost,
@@ -338,6 +349,7 @@ impl<'a, G: Grid> Tiles<'a, G> {
         inboxes.resize_with(columns * rows, || Mutex::new(Vec::new()));
         let scratch = (0..threads).map(|_| {
             Mutex::new(Scratch {
+                part: G::Part::default(),
                 buckets: vec![Vec::new(); BUCKETS],
                 list: Vec::new(),
                 pending: Vec::new(),
@@ -366,9 +378,10 @@ impl<'a, G: Grid> Tiles<'a, G> {
         &self,
         tile: usize,
         horizon: G::Cost,
-        scratch: &mut Scratch<G::Cost>,
+        scratch: &mut Scratch<G>,
     ) -> Result<Outcome<G::Cost>> {
         let Scratch {
+            part,
             buckets,
             list,
             pending: kept,
@@ -378,9 +391,11 @@ impl<'a, G: Grid> Tiles<'a, G> {
         self.receive(tile, &mut state)?;
         let Tile { costs, pending } = &mut *state;
 
+        self.grid.load(self.origin(tile), part)?;
         let least = least_of(costs, pending);
         let mut front = Front::<G> {
             origin: self.origin(tile),
+            part,
             costs,
             horizon,
             least,

@@ -9,7 +9,7 @@ use crate::distance::real::Real;
 use crate::distance::search::Search;
 use crate::distance::steps::Step;
 use crate::error::Result;
-use crate::memory::par_collect;
+use crate::memory::{filled_vec, par_collect};
 use crate::progress::Progress;
 use crate::tile_search::{self, Front, Grid, TileCell};
 
@@ -53,14 +53,11 @@ struct Raster<'a, P, const REACH: usize> {
     jumps: Vec<Jump<P>>,
 }
 
-/// A step, as a jump in two arrays.
+/// A step, as a jump in the costs and the friction of a tile.
 #[derive(Clone, Copy)]
 struct Jump<P> {
     step: Step<P>,
-    /// In the costs of a tile.
-    local: isize,
-    /// In the friction.
-    global: isize,
+    by: isize,
 }
 
 impl<'a, P: Real, const REACH: usize> Raster<'a, P, REACH> {
@@ -72,8 +69,7 @@ impl<'a, P: Real, const REACH: usize> Raster<'a, P, REACH> {
         let others = others.filter(|step| near.is_none() || step.passes.is_some());
         let jumps = others.map(|&step| Jump {
             step,
-            local: step.offset.1 as isize * Self::STRIDE as isize + step.offset.0 as isize,
-            global: search.frame.jump(step.offset),
+            by: Self::jump(step.offset),
         });
         Self {
             search,
@@ -82,10 +78,18 @@ impl<'a, P: Real, const REACH: usize> Raster<'a, P, REACH> {
             jumps: jumps.collect(),
         }
     }
+
+    /// How far a step leads in the costs and the friction of a tile.
+    fn jump((x, y): (i32, i32)) -> isize {
+        y as isize * Self::STRIDE as isize + x as isize
+    }
 }
 
 impl<P: Real, const REACH: usize> Grid for Raster<'_, P, REACH> {
     type Cost = P;
+    /// The friction of the tile and its rim. The whole raster's rows are a large power of two
+    /// apart, or nearly, if its sides are: those of a tile would share a few sets of the caches.
+    type Part = Vec<P>;
     const SIDE: usize = 64;
     const REACH: usize = REACH;
 
@@ -111,32 +115,46 @@ impl<P: Real, const REACH: usize> Grid for Raster<'_, P, REACH> {
         }
     }
 
-    #[inline(always)]
-    fn relax(&self, cell: TileCell, cost: P, front: &mut Front<'_, Self>) -> Result<()> {
+    fn load(&self, (x, y): (usize, usize), part: &mut Vec<P>) -> Result<()> {
+        let len = Self::STRIDE * Self::STRIDE;
+        if part.is_empty() {
+            *part = filled_vec(P::INFINITY, len, "the friction of a tile")?;
+        }
+        // The rim of a tile is as wide as the margin of the raster.
         let Search {
             frame, friction, ..
         } = self.search;
-        // The rim of a tile is as wide as the margin of the raster.
-        let place = (front.origin.1 + cell.y) * frame.stride + front.origin.0 + cell.x;
+        let width = Self::STRIDE.min(frame.stride - x);
+        let rows = part.chunks_exact_mut(Self::STRIDE);
+        let from = friction.chunks_exact(frame.stride).skip(y);
+        for (to, from) in rows.zip(from) {
+            to[..width].copy_from_slice(&from[x..][..width]);
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn relax(&self, cell: TileCell, cost: P, front: &mut Front<'_, Self>) -> Result<()> {
+        let max_cost = self.search.frame.max_cost;
+        let friction: &[P] = front.part;
         if let Some(near) = &self.near {
             let (reached, lowered) = near.lowered(
                 cost,
-                (friction, place, frame.stride),
+                (friction, cell.index, Self::STRIDE),
                 (front.costs, cell.index, Self::STRIDE),
             );
             for i in bits(lowered) {
-                if reached[i] <= frame.max_cost {
+                if reached[i] <= max_cost {
                     front.lower(cell, OFFSETS[i], 0, reached[i])?;
                 }
             }
         }
-        let own = friction[place];
+        let own = friction[cell.index];
         for jump in &self.jumps {
-            let at = |offset| friction[place.wrapping_add_signed(frame.jump(offset))];
-            let to = friction[place.wrapping_add_signed(jump.global)];
-            let reached = cost + jump.step.cost(own, to, at);
-            let so_far = front.costs[cell.index.wrapping_add_signed(jump.local)];
-            if reached < so_far && reached <= frame.max_cost {
+            let at = |offset| friction[cell.index.wrapping_add_signed(Self::jump(offset))];
+            let next = cell.index.wrapping_add_signed(jump.by);
+            let reached = cost + jump.step.cost(own, friction[next], at);
+            if reached < front.costs[next] && reached <= max_cost {
                 front.lower(cell, jump.step.offset, 0, reached)?;
             }
         }

@@ -113,6 +113,7 @@ impl<'a, C: Cost + tile_search::Cost, const SIDE: usize> Edges<'a, C, SIDE> {
 
 impl<C: Cost + tile_search::Cost, const SIDE: usize> Grid for Edges<'_, C, SIDE> {
     type Cost = C;
+    type Part = ();
     const SIDE: usize = SIDE;
     const REACH: usize = 1;
 
