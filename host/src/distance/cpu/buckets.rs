@@ -101,10 +101,8 @@ fn relax<P: Real>(
     cost: P,
 ) {
     let (friction, frame) = (&search.friction[..], &search.frame);
-    let stride = frame.stride;
     if let Some((near, jumps)) = &steps.near {
-        let (reached, lowered) =
-            near.lowered(cost, (friction, place, stride), (costs, place, stride));
+        let (reached, lowered) = near.lowered(cost, friction, costs, place, frame.stride);
         for i in bits(lowered) {
             if reached[i] <= frame.max_cost {
                 let next = place.wrapping_add_signed(jumps[i]);

@@ -54,18 +54,20 @@ impl<P: Real> Near<P> {
     }
 
     /// The costs of the neighbours over the step from a cell, and a bit for each that is less than
-    /// the cost so far. The cell is at `place` of the friction and at `cell` of the costs, each an
-    /// array of rows.
+    /// the cost so far. The cell is at `place` of the friction and of the costs so far, whose rows
+    /// are `stride` apart.
     #[inline(always)]
     pub(super) fn lowered(
         &self,
         cost: P,
-        (friction, place, stride): (&[P], usize, usize),
-        (costs, cell, costs_stride): (&[P], usize, usize),
+        friction: &[P],
+        costs: &[P],
+        place: usize,
+        stride: usize,
     ) -> ([P; 8], u32) {
         let own = friction[place];
         let to = around(friction, place, stride);
-        let so_far = around(costs, cell, costs_stride);
+        let so_far = around(costs, place, stride);
         let mut reached = [P::INFINITY; 8];
         let mut lowered = 0;
         for i in 0..8 {

@@ -87,8 +87,8 @@ impl<'a, P: Real, const REACH: usize> Raster<'a, P, REACH> {
 
 impl<P: Real, const REACH: usize> Grid for Raster<'_, P, REACH> {
     type Cost = P;
-    /// The friction of the tile and its rim. The whole raster's rows are a large power of two
-    /// apart, or nearly, if its sides are: those of a tile would share a few sets of the caches.
+    /// The friction of the tile and its rim. In the raster, rows of a tile lie far apart: they need
+    /// a page each, and share a few sets of the caches if the width is nearly a power of two.
     type Part = Vec<P>;
     const SIDE: usize = 64;
     const REACH: usize = REACH;
@@ -138,11 +138,8 @@ impl<P: Real, const REACH: usize> Grid for Raster<'_, P, REACH> {
         let max_cost = self.search.frame.max_cost;
         let friction: &[P] = front.part;
         if let Some(near) = &self.near {
-            let (reached, lowered) = near.lowered(
-                cost,
-                (friction, cell.index, Self::STRIDE),
-                (front.costs, cell.index, Self::STRIDE),
-            );
+            let (reached, lowered) =
+                near.lowered(cost, friction, front.costs, cell.index, Self::STRIDE);
             for i in bits(lowered) {
                 if reached[i] <= max_cost {
                     front.lower(cell, OFFSETS[i], 0, reached[i])?;
