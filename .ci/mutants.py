@@ -2,6 +2,7 @@
 """Change the sources at random places, one by one, and see whether a test fails.
 
     mutants.py [--count N] [--seed S] [--results FILE]
+    mutants.py --in PATH [--in PATH]  change these files or folders alone
     mutants.py --list                 print the mutants that are drawn; build nothing
     mutants.py --only NUMBER          run this one again, and print what its tests say
 
@@ -36,7 +37,8 @@ from planted_errors import Change, Copy, FUNCTION, Misfit, ROOT, read_sources, w
 
 # What is mutated: all kernels, and the host's code that results come from.
 FOLDERS = ["kernels-gpu/src/", "host/src/label/", "host/src/trace/", "host/src/route/",
-           "host/src/image/", "host/src/gpu/", "host/src/formats/"]
+           "host/src/image/", "host/src/gpu/", "host/src/formats/", "host/src/distance/",
+           "host/src/measure/", "host/src/regions/", "host/src/rle/", "host/src/tile_search.rs"]
 NOT = re.compile(r"(^|/)(tests|oracle|test_\w+|\w+_tests)\.rs$|/tests/")
 # The tests that are run, as `cargo test` names them.
 TESTS = [
@@ -46,7 +48,8 @@ TESTS = [
     ["-p", "trazar-suite", "--test", "on_emulator", "--test", "emulator_primitives",
      "--test", "emulator_kernels", "--test", "emulator_queues", "--test", "trace",
      "--test", "trace_fragments", "--test", "trace_components", "--test", "trace_tiles",
-     "--test", "route"],
+     "--test", "route", "--test", "regions", "--test", "distance", "--test", "emulator_distance",
+     "--test", "emulator_distance_resident"],
 ]
 # Times its time without a mutant that a test may take, and seconds besides.
 PATIENCE, GRACE = 10, 20
@@ -186,12 +189,12 @@ def mutants_of(path, text):
         yield Mutant(path, number(at), what, start, end, changed)
 
 
-def draw(texts, count, seed):
+def draw(texts, folders, count, seed):
     """`count` mutants or fewer, at most one per statement: from every file in turn, so that small
     files have their share."""
     files = {}
     for path, text in texts.items():
-        if not path.startswith(tuple(FOLDERS)) or NOT.search(path):
+        if not path.startswith(tuple(folders)) or NOT.search(path):
             continue
         drawn = random.Random(f"{seed} {path}")
         mutants = sorted(mutants_of(path, text), key=lambda m: (m.start, m.end, m.new))
@@ -348,6 +351,8 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=400, help="mutants to draw")
     parser.add_argument("--seed", type=int, default=1, help="which are drawn, and the tests' seed")
+    parser.add_argument("--in", action="append", metavar="PATH", dest="folders",
+                        help="files or folders to change, for all of them")
     parser.add_argument("--list", action="store_true", help="print them, build nothing")
     parser.add_argument("--only", type=int, action="append", metavar="NUMBER")
     parser.add_argument("--results", type=pathlib.Path, default="target/mutants.jsonl")
@@ -356,7 +361,7 @@ def main():
                         default=os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     options = parser.parse_args()
     texts = read_sources()
-    mutants = draw(texts, options.count, options.seed)
+    mutants = draw(texts, options.folders or FOLDERS, options.count, options.seed)
     if options.list:
         for number, mutant in enumerate(mutants, 1):
             print(number, mutant.named())

@@ -3,7 +3,9 @@
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use trazar::distance::{CostDistanceOptions, CostSurface, Neighbours, Precision, Source, StepCost};
+use trazar::distance::{
+    CellSize, CostDistanceOptions, CostSurface, Neighbours, Precision, Source, StepCost,
+};
 use trazar::emulator::{Emulator, Schedule};
 use trazar::hooks::ResidentCosts;
 use trazar::{Engine, Samples};
@@ -145,6 +147,24 @@ fn what_kernels_do_not_compute_is_refused() {
         friction.options = options;
         let error = friction.solve(&Engine::emulator(0)).unwrap_err();
         assert!(matches!(error, trazar::Error::Unavailable(_)), "{error}");
+    }
+}
+
+/// Steps whose lengths f32 rounds to 0 or to infinity are refused, and f64 takes them.
+#[test]
+fn cells_of_extreme_sizes() {
+    let mut friction = Friction::draw("uniform", 5, 4, &mut Random::new(1));
+    for side in [1e-60, 1e60] {
+        let options = CostDistanceOptions::default().cell_size(CellSize { x: side, y: side });
+        friction.options = options;
+        let error = friction.solve(&Engine::emulator(0)).unwrap_err();
+        assert!(
+            matches!(error, trazar::Error::InvalidOption(_)),
+            "{side}: {error}"
+        );
+        friction.options = options.precision(Precision::F64);
+        let difference = friction.difference(&Engine::emulator(0));
+        assert!(difference.is_none(), "{side}: {}", difference.unwrap());
     }
 }
 

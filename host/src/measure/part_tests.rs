@@ -48,8 +48,16 @@ fn part(
 #[test]
 fn parts_give_the_measures_of_the_whole() {
     let random = &mut Random::new(seed_or(1));
-    let options = MeasureOptions::default().properties(Properties::all(true));
-    for _ in 0..120 {
+    for round in 0..120 {
+        // Some need only one kind of sums of the intensities, or none.
+        let properties = match round % 6 {
+            0 => Properties::from([Property::IntensityMean]),
+            1 => Properties::from([Property::CentroidWeighted]),
+            2 => Properties::from([Property::IntensityStd, Property::Area]),
+            3 => Properties::all(false),
+            _ => Properties::all(true),
+        };
+        let options = MeasureOptions::default().properties(properties);
         let (width, labels, intensities) = random_image(random);
         let height = labels.len() as u32 / width;
         let whole = Engine::cpu()

@@ -186,7 +186,8 @@ fn expected(property: &str, list: &[Pixel]) -> f64 {
     }
 }
 
-/// A label image: noise of a few labels, blocks, or rings.
+/// A label image: noise of a few labels, blocks, or rings. Labels are small, or too large for a
+/// table.
 fn image(random: &mut Random) -> (usize, usize, Vec<i32>) {
     let [width, height] = [0; 2].map(|_| 1 + random.below(14) as usize);
     let (kind, labels, step) = (
@@ -197,9 +198,10 @@ fn image(random: &mut Random) -> (usize, usize, Vec<i32>) {
     let blocks: Vec<i32> = (0..256)
         .map(|_| random.below(labels + 2) as i32 - 1)
         .collect();
+    let unit = if random.below(3) == 0 { 400_000_000 } else { 1 };
     let values = (0..width * height).map(|at| {
         let (y, x) = (at / width, at % width);
-        match kind {
+        unit * match kind {
             0 => random.below(labels + 2) as i32 - 1,
             1 => blocks[y / step * 16 + x / step],
             _ => {
