@@ -616,6 +616,28 @@ fn nothing_that_counts_gives_nothing() {
 }
 
 #[test]
+fn groups_are_found_by_index_and_by_value() {
+    let values = [7u8, 7, 0, 3, 0, 7];
+    let image = ValueImage::new(Samples::new(3, 2, &values).unwrap()).unwrap();
+    let contours = Engine::cpu()
+        .trace_values(&image, &ContourOptions::default())
+        .unwrap();
+    let all = contours.values();
+    assert!(all.is_sorted() && all.contains(&3) && all.contains(&7));
+    for value in 0..=255 {
+        let group = contours.of_value(value);
+        assert_eq!(group.is_some(), all.contains(&value), "{value}");
+        assert!(group.is_none_or(|group| group.value() == value), "{value}");
+    }
+    for index in 0..all.len() + 2 {
+        let value = contours.get(index).map(|group| group.value());
+        assert_eq!(value, all.get(index).copied(), "{index}");
+    }
+    let lens = contours.iter().map(|group| group.len());
+    assert_eq!(lens.sum::<usize>(), contours.contours().len());
+}
+
+#[test]
 fn a_mask_of_another_size_is_refused() {
     let values = [1u8; 6];
     let image = ValueImage::new(Samples::new(3, 2, &values).unwrap()).unwrap();

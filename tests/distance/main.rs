@@ -342,6 +342,35 @@ fn a_corridor_has_the_path_between_its_sources() {
     }
 }
 
+/// The threshold itself is inside. All sums are exact.
+#[test]
+fn a_corridor_ends_at_its_threshold() {
+    let friction = [1.0f32; 15];
+    let surface = CostSurface::new(Samples::new(5, 3, &friction).unwrap());
+    let options = CostDistanceOptions::default().neighbours(Neighbours::Four);
+    let from = |cell| {
+        let sources = Sources::from_cells([cell]);
+        Engine::cpu().cost_distance(&surface, &sources, &options)
+    };
+    let (first, second) = (from((0, 0)).unwrap(), from((4, 0)).unwrap());
+    for (threshold, kept) in [(0.0, 5), (1.5, 5), (2.0, 10), (4.0, 15)] {
+        let found = corridor(&first, &second, Some(threshold)).unwrap();
+        assert_eq!(found.least(), Some(4.0));
+        let sums = found.costs().as_f32().unwrap();
+        let count = sums.iter().filter(|sum| !sum.is_nan()).count();
+        assert_eq!(count, kept, "{threshold}");
+    }
+}
+
+#[test]
+fn a_raster_of_ids_gives_sources() {
+    let ids = [0u32, 4, 0, u32::MAX, 0, 4];
+    let sources = Sources::from_raster(&Samples::new(3, 2, &ids).unwrap()).unwrap();
+    let expected = [(1, 0, 4), (0, 1, u32::MAX), (2, 1, 4)];
+    let expected = expected.map(|(x, y, id)| Source::new(x, y, id));
+    assert_eq!(sources.as_slice(), expected);
+}
+
 #[test]
 fn codes_are_directions() {
     for code in 0..=16 {

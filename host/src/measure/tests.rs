@@ -305,6 +305,22 @@ fn intensities_of_all_types_have_the_measures_of_the_definitions() {
                     by_row / sum,
                     epsilon = 1e-9
                 );
+                let [top, left] = [
+                    pixels.iter().map(|p| p.0).min().unwrap(),
+                    pixels.iter().map(|p| p.1).min().unwrap(),
+                ];
+                for (i, j) in (0..4).flat_map(|i| (0..4).map(move |j| (i, j))) {
+                    let power =
+                        |p: &Pixel| ((p.0 - top) as f64).powi(i) * ((p.1 - left) as f64).powi(j);
+                    let moment: f64 = pixels.iter().map(|p| at(p) * power(p)).sum();
+                    // Intensities may cancel.
+                    let size: f64 = pixels.iter().map(|p| at(p).abs() * power(p)).sum();
+                    let found = column(&format!("moments_weighted-{i}-{j}"))[row];
+                    assert!(
+                        (found - moment).abs() <= 1e-9 * size.max(1.0),
+                        "moments_weighted-{i}-{j}: {found}, not {moment}"
+                    );
+                }
             }
         }
     }
