@@ -352,7 +352,7 @@ def main():
     parser.add_argument("--count", type=int, default=400, help="mutants to draw")
     parser.add_argument("--seed", type=int, default=1, help="which are drawn, and the tests' seed")
     parser.add_argument("--in", action="append", metavar="PATH", dest="folders",
-                        help="files or folders to change, for all of them")
+                        help="change only files below this path; may be repeated")
     parser.add_argument("--list", action="store_true", help="print them, build nothing")
     parser.add_argument("--only", type=int, action="append", metavar="NUMBER")
     parser.add_argument("--results", type=pathlib.Path, default="target/mutants.jsonl")

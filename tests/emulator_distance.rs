@@ -150,7 +150,7 @@ fn what_kernels_do_not_compute_is_refused() {
     }
 }
 
-/// Steps whose lengths f32 rounds to 0 or to infinity are refused, and f64 takes them.
+/// Steps whose lengths f32 rounds to 0 or to infinity are refused in f32, and found in f64.
 #[test]
 fn cells_of_extreme_sizes() {
     let mut friction = Friction::draw("uniform", 5, 4, &mut Random::new(1));

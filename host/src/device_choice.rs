@@ -280,9 +280,9 @@ impl Job {
                 let distance = (searched as f64 / pins.max(1) as f64).sqrt();
                 let pins_of_net = pins as f64 / nets.max(1) as f64;
                 // Pins that are up to some 200 cells apart have distance fields, along which paths
-                // are followed. The fields around a path are looked for among those of all pins, or
-                // by place if there are too many. At larger distances, a search advances by one
-                // cell per microsecond.
+                // are followed. To find the fields around a path, the kernel looks at all pins of
+                // the net, or, if the net is large, at those in buckets near the path. At larger
+                // distances, a search advances by one cell per microsecond.
                 let pin = if layers == 1 && distance <= 200.0 {
                     2_500.0 + 100.0 * distance + 0.5 * pins_of_net.min(f64::from(MOST_UNPLACED))
                 } else {

@@ -109,7 +109,7 @@ whole! { u32 u64 }
 pub(crate) trait Grid: Sync {
     type Cost: Cost;
 
-    /// What a thread has at hand of the grid while it runs a tile.
+    /// The part of the grid that a thread has copied for the tile that it runs.
     type Part: Default + Send;
 
     /// The side of a tile, in cells, which is a power of two. A tile has all layers: with its rim,
@@ -130,7 +130,8 @@ pub(crate) trait Grid: Sync {
     /// [`Front`].
     fn begin(&self, _origin: (usize, usize), _costs: &mut [Self::Cost]) {}
 
-    /// Copies what [`relax`](Self::relax) reads of the grid, before a tile is run.
+    /// Copies the part of the grid that [`relax`](Self::relax) reads. Called before each run of a
+    /// tile; `part` has what was copied for another one.
     fn load(&self, _origin: (usize, usize), _part: &mut Self::Part) -> Result<()> {
         Ok(())
     }
@@ -273,7 +274,7 @@ fn least_of<C: Cost>(costs: &[C], cells: &[u16]) -> C {
 pub(crate) struct Front<'s, G: Grid + ?Sized> {
     /// The column and the row of the tile's first cell.
     pub(crate) origin: (usize, usize),
-    /// As [`Grid::load`] has left it.
+    /// What [`Grid::load`] has copied.
     pub(crate) part: &'s G::Part,
     /// With the rim, layer by layer, in rows of [`stride`] cells.
     pub(crate) costs: &'s mut [G::Cost],

@@ -342,7 +342,7 @@ fn a_corridor_has_the_path_between_its_sources() {
     }
 }
 
-/// The threshold itself is inside. All sums are exact.
+/// A corridor includes the cells whose sum is exactly at the threshold. All sums are exact.
 #[test]
 fn a_corridor_ends_at_its_threshold() {
     let friction = [1.0f32; 15];

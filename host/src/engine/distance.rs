@@ -51,7 +51,7 @@ impl Engine {
 
     /// Adds sources to those of an earlier search, and lowers its costs accordingly. The result is
     /// that of one search from all sources, bit for bit. The search visits only the cells whose
-    /// costs the new sources lower; besides, there are some passes over the whole raster.
+    /// costs the new sources lower; a few more passes go over the whole raster.
     ///
     /// `before` are costs of the same surface by the same options, for other sources: with any
     /// other costs, those of the result are not least ones. An allocation names those of `sources`

@@ -85,30 +85,39 @@ fn middles(pixels: impl IntoIterator<Item = Pixel>) -> Vec<Pixel> {
     all.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
+/// The mean of a value over pixels.
+fn mean(pixels: &[Pixel], value: impl Fn(&Pixel) -> f64) -> f64 {
+    pixels.iter().map(value).sum::<f64>() / pixels.len() as f64
+}
+
+/// The mean row and the mean column.
+fn centroid(pixels: &[Pixel]) -> (f64, f64) {
+    (mean(pixels, |p| p.0 as f64), mean(pixels, |p| p.1 as f64))
+}
+
+/// The first row and the first column of the bounding box.
+fn corner(pixels: &[Pixel]) -> (f64, f64) {
+    let top = pixels.iter().map(|p| p.0).min().unwrap();
+    let left = pixels.iter().map(|p| p.1).min().unwrap();
+    (top as f64, left as f64)
+}
+
 /// What is compared of an object, as its definition says.
 fn expected(property: &str, list: &[Pixel]) -> f64 {
     let pixels: BTreeSet<Pixel> = list.iter().copied().collect();
     let n = list.len() as f64;
     let has = |y: i64, x: i64| pixels.contains(&(y, x));
-    let mean = |value: &dyn Fn(&Pixel) -> f64| list.iter().map(value).sum::<f64>() / n;
     match property {
-        "centroid-0" => mean(&|pixel| pixel.0 as f64),
-        "centroid-1" => mean(&|pixel| pixel.1 as f64),
+        "centroid-0" => centroid(list).0,
+        "centroid-1" => centroid(list).1,
         "moments-3-2" | "moments_central-1-2" => {
-            let [top, left] = [
-                list.iter().map(|pixel| pixel.0).min().unwrap() as f64,
-                list.iter().map(|pixel| pixel.1).min().unwrap() as f64,
-            ];
-            let (cy, cx) = match property {
-                "moments-3-2" => (top, left),
-                _ => (mean(&|pixel| pixel.0 as f64), mean(&|pixel| pixel.1 as f64)),
+            let ((cy, cx), (i, j)) = match property {
+                "moments-3-2" => (corner(list), (3, 2)),
+                _ => (centroid(list), (1, 2)),
             };
-            let (i, j) = if property == "moments-3-2" {
-                (3, 2)
-            } else {
-                (1, 2)
-            };
-            n * mean(&|&(y, x)| (y as f64 - cy).powi(i) * (x as f64 - cx).powi(j))
+            n * mean(list, |&(y, x)| {
+                (y as f64 - cy).powi(i) * (x as f64 - cx).powi(j)
+            })
         }
         "perimeter" => {
             let is_border = |y, x| {
@@ -274,14 +283,13 @@ fn axes_are_those_of_the_variances() {
         let found = Engine::cpu().measure(samples, &options).unwrap();
         for (row, pixels) in objects(width, &labels).values().enumerate() {
             let column = |name: &str| found.floats(name).unwrap()[row];
-            let mean = |value: &dyn Fn(&Pixel) -> f64| {
-                pixels.iter().map(value).sum::<f64>() / pixels.len() as f64
-            };
-            let (cy, cx) = (mean(&|p| p.0 as f64), mean(&|p| p.1 as f64));
+            let (cy, cx) = centroid(pixels);
             let along = |(y, x): (f64, f64)| {
-                mean(&|p| ((p.0 as f64 - cy) * y + (p.1 as f64 - cx) * x).powi(2))
+                mean(pixels, |p| {
+                    ((p.0 as f64 - cy) * y + (p.1 as f64 - cx) * x).powi(2)
+                })
             };
-            // Of the variances in all directions, the largest and the smallest.
+            // The largest and the smallest variance of all directions.
             let half = (along((1.0, 0.0)) + along((0.0, 1.0))) / 2.0;
             let oblique = along((FRAC_1_SQRT_2, FRAC_1_SQRT_2));
             let apart = (along((1.0, 0.0)) - half).hypot(oblique - half);
@@ -346,13 +354,10 @@ fn intensities_of_all_types_have_the_measures_of_the_definitions() {
                     by_row / sum,
                     epsilon = 1e-9
                 );
-                let [top, left] = [
-                    pixels.iter().map(|p| p.0).min().unwrap(),
-                    pixels.iter().map(|p| p.1).min().unwrap(),
-                ];
+                let (top, left) = corner(pixels);
                 for (i, j) in (0..4).flat_map(|i| (0..4).map(move |j| (i, j))) {
                     let power =
-                        |p: &Pixel| ((p.0 - top) as f64).powi(i) * ((p.1 - left) as f64).powi(j);
+                        |p: &Pixel| (p.0 as f64 - top).powi(i) * (p.1 as f64 - left).powi(j);
                     let moment: f64 = pixels.iter().map(|p| at(p) * power(p)).sum();
                     // Intensities may cancel.
                     let size: f64 = pixels.iter().map(|p| at(p).abs() * power(p)).sum();

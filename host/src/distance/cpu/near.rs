@@ -53,9 +53,9 @@ impl<P: Real> Near<P> {
         })
     }
 
-    /// The costs of the neighbours over the step from a cell, and a bit for each that is less than
-    /// the cost so far. The cell is at `place` of the friction and of the costs so far, whose rows
-    /// are `stride` apart.
+    /// The cost of each neighbour if it is reached from the cell at `place`, and one bit per
+    /// neighbour: whether that is less than its cost so far. The rows of `friction` and of `costs`
+    /// are `stride` elements apart.
     #[inline(always)]
     pub(super) fn lowered(
         &self,

@@ -53,7 +53,7 @@ struct Raster<'a, P, const REACH: usize> {
     jumps: Vec<Jump<P>>,
 }
 
-/// A step, as a jump in the costs and the friction of a tile.
+/// A step, and how far it leads in the costs and the friction of a tile.
 #[derive(Clone, Copy)]
 struct Jump<P> {
     step: Step<P>,
@@ -83,12 +83,24 @@ impl<'a, P: Real, const REACH: usize> Raster<'a, P, REACH> {
     fn jump((x, y): (i32, i32)) -> isize {
         y as isize * Self::STRIDE as isize + x as isize
     }
+
+    /// Copies a tile and its rim from an array with the margin. `(x, y)` is the column and the row
+    /// of the tile's first cell. What lies outside of the array is left as it is.
+    fn copy_part(&self, from: &[P], (x, y): (usize, usize), to: &mut [P]) {
+        let stride = self.search.frame.stride;
+        // The rim of a tile is as wide as the margin of the raster.
+        let width = Self::STRIDE.min(stride - x);
+        let rows = from.chunks_exact(stride).skip(y);
+        for (to, from) in to.chunks_exact_mut(Self::STRIDE).zip(rows) {
+            to[..width].copy_from_slice(&from[x..][..width]);
+        }
+    }
 }
 
 impl<P: Real, const REACH: usize> Grid for Raster<'_, P, REACH> {
     type Cost = P;
-    /// The friction of the tile and its rim. In the raster, rows of a tile lie far apart: they need
-    /// a page each, and share a few sets of the caches if the width is nearly a power of two.
+    /// The friction of the tile and its rim. In the raster, the rows of a tile are far apart: each
+    /// is on another page, and they share a few cache sets if the width is nearly a power of two.
     type Part = Vec<P>;
     const SIDE: usize = 64;
     const REACH: usize = REACH;
@@ -101,35 +113,18 @@ impl<P: Real, const REACH: usize> Grid for Raster<'_, P, REACH> {
         bucket_width(self.search)
     }
 
-    fn begin(&self, (x, y): (usize, usize), costs: &mut [P]) {
-        let Some(before) = &self.before else {
-            return;
-        };
-        // The rim of a tile is as wide as the margin of the raster.
-        let stride = self.search.frame.stride;
-        let rows = before.chunks_exact(stride).skip(y);
-        for (to, from) in costs.chunks_exact_mut(Self::STRIDE).zip(rows) {
-            for (to, &from) in to.iter_mut().zip(&from[x..]) {
-                *to = from;
-            }
+    fn begin(&self, origin: (usize, usize), costs: &mut [P]) {
+        if let Some(before) = &self.before {
+            self.copy_part(before, origin, costs);
         }
     }
 
-    fn load(&self, (x, y): (usize, usize), part: &mut Vec<P>) -> Result<()> {
+    fn load(&self, origin: (usize, usize), part: &mut Vec<P>) -> Result<()> {
         let len = Self::STRIDE * Self::STRIDE;
         if part.is_empty() {
             *part = filled_vec(P::INFINITY, len, "the friction of a tile")?;
         }
-        // The rim of a tile is as wide as the margin of the raster.
-        let Search {
-            frame, friction, ..
-        } = self.search;
-        let width = Self::STRIDE.min(frame.stride - x);
-        let rows = part.chunks_exact_mut(Self::STRIDE);
-        let from = friction.chunks_exact(frame.stride).skip(y);
-        for (to, from) in rows.zip(from) {
-            to[..width].copy_from_slice(&from[x..][..width]);
-        }
+        self.copy_part(&self.search.friction, origin, part);
         Ok(())
     }
 

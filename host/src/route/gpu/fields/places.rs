@@ -1,5 +1,5 @@
-//! Where the pins of nets of many pins are, so that the kernel that joins them finds those around a
-//! path without looking at all.
+//! Tables by which the kernel that joins the pins of a large net finds the pins around a path
+//! without looking at every pin.
 
 use trazar_kernels::route::fields::{Field, FieldNet, GRAIN, MOST_UNPLACED, NetPlaces, PlacedBox};
 
@@ -7,9 +7,9 @@ use crate::Result;
 use crate::memory::{extend, push, reserve};
 use crate::route::net_by_net::PINS;
 
-/// The sides of a box in a bucket are at most this many times the median of all boxes. The largest
-/// box in a bucket determines how far around a path the kernel looks. It looks at larger boxes,
-/// which are in no bucket, for every path.
+/// A box is in a bucket if its longer side is at most this many times the median of all boxes. The
+/// largest of these boxes determines how far around a path the kernel looks for them. All other
+/// boxes are in no bucket: the kernel looks at each of them for every path.
 const LARGER: u32 = 2;
 
 /// The pins of a batch's nets by place, as in a
@@ -23,8 +23,8 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// The places of all nets of more than [`MOST_UNPLACED`] pins. If no net has so many, all
-    /// vectors are empty.
+    /// Makes the tables of each net that has more than [`MOST_UNPLACED`] pins. If no net has more,
+    /// all vectors are empty.
     pub(super) fn of(nets: &[FieldNet], fields: &[Field]) -> Result<Self> {
         let mut places = Self::default();
         let pins = |net: &FieldNet| net.end_pin - net.first_pin;
