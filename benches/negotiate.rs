@@ -1,4 +1,5 @@
-//! `cargo bench -p trazar-benches --bench negotiate`: nets that compete for edges, on all cores.
+//! `cargo bench -p trazar-benches --bench negotiate`: nets that compete for edges, on all cores, or
+//! on a GPU.
 //!
 //! A row for each batch of [`CompetingNets`]: the time, the rounds, the overflow after the first
 //! and the last, and the share of the wires' capacities that the trees use in the end. Trees
@@ -7,6 +8,7 @@
 //! | variable | is |
 //! |---|---|
 //! | `TRAZAR_BENCH_THREADS=1,16` | the numbers of threads; all by default |
+//! | `TRAZAR_BENCH_GPU=1` | on a GPU |
 //! | `TRAZAR_BENCH_SMALLEST=1024`, `TRAZAR_BENCH_LARGEST=256` | leave out other grids |
 //! | `TRAZAR_BENCH_DEMAND=80` | the percentage of the capacities that trees need; 90 by default |
 //! | `TRAZAR_BENCH_ROUNDS=20` | the most rounds; 100 by default |
@@ -36,6 +38,10 @@ fn main() -> Result<()> {
     let smallest = one("TRAZAR_BENCH_SMALLEST", "0")?;
     let show_rounds = one("TRAZAR_BENCH_SHOW", "0")? > 0;
     let rounds = one("TRAZAR_BENCH_ROUNDS", "100")?;
+    let engine = match one("TRAZAR_BENCH_GPU", "0")? {
+        0 => Engine::cpu(),
+        _ => Engine::cuda()?,
+    };
     let all = std::thread::available_parallelism().map_or(1, usize::from);
     let threads: Vec<usize> = numbers("TRAZAR_BENCH_THREADS", &all.to_string())?;
     println!(
@@ -59,9 +65,8 @@ fn main() -> Result<()> {
             let pool = pool.build().expect("threads");
             let options = NegotiationOptions::default().rounds(rounds);
             let started = Instant::now();
-            let found = pool.install(|| {
-                Engine::cpu().negotiate(&case.grid, capacities, &case.nets, &options)
-            })?;
+            let found =
+                pool.install(|| engine.negotiate(&case.grid, capacities, &case.nets, &options))?;
             let seconds = started.elapsed().as_secs_f64();
             if show_rounds {
                 for round in &found.rounds {

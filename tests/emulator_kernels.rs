@@ -11,8 +11,8 @@ use trazar::hooks;
 use trazar::measure::{MeasureOptions, Property};
 use trazar::rle::DeviceRles;
 use trazar::route::{
-    Cell, DeviceGrid, DeviceRouteAlgorithm, DeviceRouteOptions, DeviceRouter, Net, RouteAlgorithm,
-    RouteOptions, RoutingGrid,
+    Cell, DeviceGrid, DeviceRouteAlgorithm, DeviceRouteOptions, DeviceRouter, EdgeCounts,
+    NegotiationOptions, Net, RouteAlgorithm, RouteOptions, RoutingGrid,
 };
 use trazar::trace::{Band, ContourOptions};
 use trazar::{
@@ -228,6 +228,16 @@ fn every_kernel_of_the_ptx_is_emulated() {
             router.distances(&grid, &[Cell::at(3, 3)]).unwrap();
         }
     }
+
+    // Nets that compete: two, for edges with room for one.
+    let grid = RoutingGrid::uniform(9, 6, 1).unwrap();
+    let capacities = EdgeCounts::uniform(&grid, 1, 0).unwrap();
+    let engine = Engine::on(emulator.clone());
+    let options = NegotiationOptions::default();
+    let nets = [(); 2].map(|()| Net::from_cells([Cell::at(0, 0), Cell::at(8, 5)]));
+    engine
+        .negotiate(&grid, &capacities, &nets, &options)
+        .unwrap();
 
     // By fields in wide boxes.
     let large_blocks = Emulator::new(1).with_shared_per_block(227 << 10);

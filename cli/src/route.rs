@@ -95,11 +95,10 @@ impl Steps for RouteNets<'_> {
     }
 
     fn size(&self, case: &RoutingCase) -> Job {
-        Job::route(&case.grid, &case.nets)
-    }
-
-    fn needs_processor(&self, _: &Engine, case: &RoutingCase) -> bool {
-        case.capacities.is_some()
+        match case.capacities {
+            None => Job::route(&case.grid, &case.nets),
+            Some(_) => Job::negotiate(&case.nets),
+        }
     }
 
     fn work(&self, engine: &Engine, case: &RoutingCase) -> trazar::Result<Found> {

@@ -211,6 +211,7 @@ pub(crate) fn route<'py>(
 /// Joins the pins of nets that compete for edges, with nets as for [`route`] and capacities as the
 /// weights of a [`Grid`]. Returns the parts of a `trazar.Negotiated`.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "the Python function has them")]
 pub(crate) fn negotiate<'py>(
     grid: &Bound<'py, Grid>,
     capacities: [PyReadonlyArrayDyn<'py, u32>; 3],
@@ -219,6 +220,7 @@ pub(crate) fn negotiate<'py>(
     nets: PyReadonlyArray1<'py, i64>,
     rounds: Integer,
     margin: Integer,
+    device: Device,
 ) -> PyResult<Bound<'py, PyDict>> {
     let py = grid.py();
     let options = NegotiationOptions::default()
@@ -230,7 +232,8 @@ pub(crate) fn negotiate<'py>(
     let has_layers = grid.layers() > 1;
     let size = u64::from(grid.cell_count()).saturating_mul(nets.len() as u64);
     let on = Arc::clone(&grid);
-    let found = work::run(py, Engine::cpu(), size, move |engine: &Engine| {
+    let engine = device.engine(py, || Job::negotiate(&nets), 1)?;
+    let found = work::run(py, engine, size, move |engine: &Engine| {
         engine.negotiate(&on, &capacities, &nets, &options)
     })?;
     let routes = found.routes.iter();

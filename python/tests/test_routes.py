@@ -286,6 +286,10 @@ def test_nets_go_around_each_other():
     for each in (crowded, found):
         check_negotiated(each, (2, side, side), (right, down, via), capacities, nets)
     assert repr(found).startswith("Negotiated(9 nets, overflow 0, wire length ")
+    # The same trees on each device.
+    emulated = trazar.negotiate(grid, 1, nets, device="emulator")
+    for ours, theirs in zip(emulated.routes, found.routes, strict=True):
+        np.testing.assert_array_equal(ours.cells, theirs.cells)
     # Ints for each kind of edge; without vias, only the rows are left.
     rows = trazar.negotiate(grid, (1, 1, 0), nets)
     assert [tree.unreached.tolist() for tree in rows.routes] == [[1]] * 9

@@ -327,6 +327,7 @@ def negotiate(
     *,
     rounds: int = 100,
     margin: int = 8,
+    device: Device = "auto",
 ) -> Negotiated:
     """Join the pins of nets by trees, so that no more nets use an edge than it has room for.
 
@@ -347,6 +348,8 @@ def negotiate(
     margin : int
         How far a path may leave the box around its ends, in cells. It grows for nets that find no
         way, or stay on overfull edges.
+    device : {"auto", "cpu", "cuda", "emulator"}
+        As for :func:`find_contours`.
 
     Returns
     -------
@@ -357,12 +360,12 @@ def negotiate(
     InputError
         For pins that are not on the grid, capacities of other shapes, weights of 2²⁴ or more, and
         values that an argument does not take.
-    OutOfMemoryError
+    OutOfMemoryError, DeviceError
 
     Notes
     -----
-    It runs on all cores of the processor, with the same result on any number of them. Overflow may
-    remain, even where trees without it exist; see ``docs/routing.md``.
+    The result is the same on every device, and on any number of cores. Overflow may remain, even
+    where trees without it exist; see ``docs/routing.md``.
 
     Examples
     --------
@@ -401,7 +404,7 @@ def negotiate(
     right, down, via = arrays
     return Negotiated(
         _trazar.negotiate(
-            grid._raw, (right, down, via), *_nets(nets, layers > 1), rounds, margin
+            grid._raw, (right, down, via), *_nets(nets, layers > 1), rounds, margin, device
         )
     )
 

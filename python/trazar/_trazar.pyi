@@ -256,6 +256,7 @@ def negotiate(
     nets: NDArray[np.int64],
     rounds: int,
     margin: int,
+    device: str,
 ) -> dict[str, Any]: ...
 def device_cost_distance(
     friction: Any,

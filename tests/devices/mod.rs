@@ -18,6 +18,7 @@ pub(crate) mod label;
 pub(crate) mod label_bands;
 pub(crate) mod label_batch;
 pub(crate) mod measure;
+pub(crate) mod negotiate;
 pub(crate) mod racecheck;
 pub(crate) mod route;
 pub(crate) mod route_fields;
@@ -182,6 +183,13 @@ macro_rules! suite {
                 batches_of_many_images
                 label_batches_of_engines
                 threads_share_an_engine
+            }
+            negotiate {
+                negotiations_of_random_nets
+                negotiations_of_nets_with_a_solution
+                negotiations_within_windows
+                negotiations_around_walls
+                negotiations_of_many_pins
             }
             racecheck {
                 racecheck_labels

@@ -4,10 +4,11 @@
 use proptest::prelude::*;
 use trazar::generate::CompetingNets;
 use trazar::route::{
-    BLOCKED, Cell, EdgeCounts, Negotiated, NegotiationOptions, Net, Pin, RouteOptions, RoutingCase,
-    RoutingGrid, UNLIMITED, Window,
+    BLOCKED, Cell, EdgeCounts, Negotiated, NegotiationOptions, Net, RouteOptions, RoutingCase,
+    RoutingGrid, Window,
 };
-use trazar::{Backend, Engine, Error, formats};
+use trazar::{Engine, Error, formats};
+use trazar_test_support::competing::any_case;
 use trazar_test_support::legality::{Problem, Violation};
 use trazar_test_support::route_oracle;
 use trazar_test_support::seeds::seed_or;
@@ -263,44 +264,6 @@ fn the_checker_finds_what_is_planted() {
     assert!(problem.violations(less).contains(&nets));
 }
 
-/// A grid of random weights with random capacities, and nets of pins of one or two cells.
-fn any_case() -> impl Strategy<Value = RoutingCase> {
-    let size = (1..9u32, 1..9u32, 1..4u32);
-    size.prop_flat_map(|(width, height, layers)| {
-        let cells = (width * height * layers) as usize;
-        let weight = prop_oneof![4 => 0..6u32, 1 => Just(BLOCKED)];
-        let capacity = prop_oneof![6 => 0..4u32, 1 => Just(UNLIMITED)];
-        let edges = prop::collection::vec((weight, capacity), 3 * cells);
-        let cell = (0..width, 0..height, 0..layers).prop_map(|(x, y, layer)| Cell { x, y, layer });
-        let pin = prop::collection::vec(cell, 1..3).prop_map(Pin::new);
-        let net = prop::collection::vec(pin, 0..5).prop_map(Net::new);
-        let nets = prop::collection::vec(net, 1..9);
-        (edges, nets).prop_map(move |(edges, nets)| {
-            let layer = RoutingGrid::uniform(width, height, 1).unwrap();
-            let vias = vec![1; (width * height * (layers - 1)) as usize];
-            let layers_of = vec![layer; layers as usize];
-            let mut grid = RoutingGrid::stack(&layers_of, &vias).unwrap();
-            let mut capacities = EdgeCounts::zero(&grid).unwrap();
-            for (index, edges) in edges.chunks_exact(3).enumerate() {
-                let cell = grid.cell(index as u32);
-                if cell.x + 1 < width {
-                    grid.set_right(cell, edges[0].0).unwrap();
-                    capacities.set_right(cell, edges[0].1).unwrap();
-                }
-                if cell.y + 1 < height {
-                    grid.set_down(cell, edges[1].0).unwrap();
-                    capacities.set_down(cell, edges[1].1).unwrap();
-                }
-                if cell.layer + 1 < layers {
-                    grid.set_via(cell, edges[2].0).unwrap();
-                    capacities.set_via(cell, edges[2].1).unwrap();
-                }
-            }
-            RoutingCase::new(grid, nets).with_capacities(capacities)
-        })
-    })
-}
-
 proptest! {
     #![proptest_config(cases(400))]
 
@@ -484,10 +447,11 @@ fn what_negotiation_refuses() {
     let outside = [Net::from_cells([Cell::at(4, 0)])];
     let error = by(Engine::cpu(), &grid, &own, &outside);
     assert!(matches!(error, Error::PinOutside { .. }), "{error}");
-    let emulator = Engine::on(trazar::emulator::Emulator::new(0));
-    assert_eq!(emulator.backend(), Backend::Emulator);
-    let error = by(emulator, &grid, &own, &[]);
-    assert!(matches!(error, Error::Unavailable(_)), "{error}");
+    let emulator = || Engine::on(trazar::emulator::Emulator::new(0));
+    let error = by(emulator(), &heavy, &own, &[]);
+    assert!(matches!(error, Error::CostTooLarge { .. }), "{error}");
+    let error = by(emulator(), &grid, &own, &outside);
+    assert!(matches!(error, Error::PinOutside { .. }), "{error}");
     // One below the limit is a cost like any other.
     let heavy = RoutingGrid::uniform(4, 3, (1 << 24) - 1).unwrap();
     let nets = vec![Net::from_cells([Cell::at(0, 0), Cell::at(3, 2)]); 9];

@@ -63,7 +63,21 @@ fn options_for_nets_that_do_not_compete_are_refused() {
     ] {
         run(["route", net, options[0], options[1]]).failed(2, &[word]);
     }
-    run(["route", net, "--device", "emulator"]).failed(1, &["negotiation"]);
+}
+
+#[test]
+fn trees_are_the_same_on_each_device() {
+    let folder = Folder::new();
+    let net = folder.put("net.txt", CASE);
+    let net = net.to_str().unwrap();
+    let found = |device| {
+        let out = folder.path().join(format!("{device}.txt"));
+        let arguments = ["route", net, "-o", out.to_str().unwrap()];
+        let summary = run(arguments.into_iter().chain(["--device", device, "--json"]));
+        assert_eq!(summary.succeeded().json()["device"], device);
+        fs::read_to_string(out).unwrap()
+    };
+    assert_eq!(found("emulator"), found("cpu"));
 }
 
 #[test]

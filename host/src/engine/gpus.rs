@@ -17,7 +17,10 @@ use crate::label::{
 use crate::measure::{self, AnyIntensities, MeasureOptions, Measures};
 use crate::progress::Progress;
 use crate::regions::RegionOptions;
-use crate::route::{DeviceRouter, Distances, Net, Route, RouteAlgorithm, RoutingGrid};
+use crate::route::{
+    self, DeviceRouter, Distances, EdgeCounts, Negotiated, NegotiationOptions, Net, Route,
+    RouteAlgorithm, RoutingGrid,
+};
 use crate::trace::{
     Band, BandTracer, ContourOptions, ContourPart, Contours, DeviceTracer, Rings, StoredContours,
     TraceOptions, ValueContoursOf,
@@ -112,6 +115,15 @@ pub(super) trait DeviceJobs: Send + Sync {
         algorithm: RouteAlgorithm,
         progress: &Progress<'_>,
     ) -> Result<Vec<Route>>;
+
+    fn negotiate(
+        &self,
+        grid: &RoutingGrid,
+        capacities: &EdgeCounts,
+        nets: &[Net],
+        options: &NegotiationOptions,
+        progress: &Progress<'_>,
+    ) -> Result<Negotiated>;
 
     fn distances(&self, grid: &RoutingGrid, sources: &[Cell]) -> Result<Distances>;
 
@@ -308,6 +320,18 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
         progress: &Progress<'_>,
     ) -> Result<Vec<Route>> {
         self.run(|| self.router.route_host(grid, nets, algorithm, progress))
+    }
+
+    fn negotiate(
+        &self,
+        grid: &RoutingGrid,
+        capacities: &EdgeCounts,
+        nets: &[Net],
+        options: &NegotiationOptions,
+        progress: &Progress<'_>,
+    ) -> Result<Negotiated> {
+        let gpu = &self.all[0];
+        self.run(|| route::negotiate::negotiate_on(gpu, grid, capacities, nets, options, progress))
     }
 
     fn distances(&self, grid: &RoutingGrid, sources: &[Cell]) -> Result<Distances> {

@@ -112,7 +112,7 @@ impl Engine {
 
     /// Joins the pins of each net by a tree, such that no more nets use an edge than `capacities`
     /// permits, where the negotiation finds such trees; [`Negotiated::overfull`] says where it did
-    /// not. On all cores of the processor; the result is the same on any number of threads.
+    /// not. The result is the same on every device and any number of threads.
     ///
     /// Capacities of 0 block an edge. A net counts once on each edge of its tree. The trees are not
     /// those of [`route`](Self::route), even where there is room for these: a pin is joined to the
@@ -135,15 +135,18 @@ impl Engine {
     /// ```
     ///
     /// # Cost
-    /// 48 bytes per cell of the grid, and 16 per cell of a window and thread. A round routes the
-    /// nets that use overfull edges, at first all, each by one search per pin.
+    /// 60 bytes per cell of the grid, and 16 per cell of a window and thread. A round routes the
+    /// nets that use overfull edges, at first all, each by one search per pin. A GPU searches, and
+    /// the processor does the rest: it takes 12 bytes per cell of the grid more there, and 28 per
+    /// cell of a window, of 2²⁷ such cells or one window at a time.
     ///
     /// # Errors
-    /// - [`Error::Unavailable`](crate::Error::Unavailable) on a GPU or an emulator;
     /// - [`Error::InvalidOption`](crate::Error::InvalidOption) for capacities of a grid of another
     ///   size;
     /// - [`Error::CostTooLarge`](crate::Error::CostTooLarge) for weights of 2²⁴ or more;
     /// - those of [`route`](Self::route) for nets that are not on the grid;
+    /// - on a GPU, [`Error::GridTooLarge`](crate::Error::GridTooLarge) for a window of 2²⁹ cells or
+    ///   more on all layers, and `Error::Cuda`;
     /// - [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub fn negotiate(
         &self,
@@ -152,14 +155,14 @@ impl Engine {
         nets: &[Net],
         options: &NegotiationOptions,
     ) -> Result<Negotiated> {
-        const RUNS_ON: &[Backend] = &[Backend::Cpu];
-        if let Some(engine) = self.chosen(|| Job::route(grid, nets), Some(RUNS_ON)) {
+        if let Some(engine) = self.chosen(|| Job::negotiate(nets), None) {
             return engine.negotiate(grid, capacities, nets, options);
         }
-        let backend = self.backend();
-        let others = RouteAlgorithm::on(backend).iter().map(|other| other.name());
-        backend.check_runs("routing", "negotiation", RUNS_ON, others)?;
-        route::negotiate::negotiate(grid, capacities, nets, options, &self.progress())
+        let progress = &self.progress();
+        match &self.device {
+            None => route::negotiate::negotiate(grid, capacities, nets, options, progress),
+            Some(device) => device.negotiate(grid, capacities, nets, options, progress),
+        }
     }
 
     /// The cost of the cheapest path to each cell of the grid from any of the cells `sources`.

@@ -12,9 +12,11 @@
 //! | [`retrace`] | that pin's path, which becomes part of the tree |
 //! | [`tiles`] | all of these stages for whole nets in one launch: tiles relaxed in shared memory |
 //! | [`fields`] | all of these stages for pins that are close together: distances around each pin, then joining by looking them up |
+//! | [`negotiate`] | trees of nets that compete for edges |
 
 pub mod fields;
 pub mod nearest;
+pub mod negotiate;
 pub mod retrace;
 pub mod sweep;
 pub mod tiles;

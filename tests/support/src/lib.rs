@@ -13,6 +13,7 @@
 //! | [`optional`] | what not every machine has: a GPU, time, real images |
 
 pub mod border_oracle;
+pub mod competing;
 pub mod contours;
 pub mod emulators;
 pub mod friction;

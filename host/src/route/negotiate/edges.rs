@@ -1,14 +1,12 @@
 //! [`Edges`]: what each edge of the grid costs a net, given the nets that use it:
 //! (weight + history) · (1 + pressure · nets too many).
 
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-
 use rayon::prelude::*;
 
 use super::counts::{EdgeCounts, UNLIMITED};
 use crate::error::{Error, Result};
 use crate::geometry::Cell;
-use crate::memory::{collect, par_collect, reserve, zeroed_vec};
+use crate::memory::{collect, par_collect, par_filled_vec, par_rows, prefetch, push};
 use crate::route::grid::{BLOCKED, RoutingGrid};
 
 /// The cost of an edge that no net may use.
@@ -23,22 +21,58 @@ const HISTORY: u32 = 8;
 const MAX_HISTORY: u32 = 1 << 30;
 /// The kinds of edges of a cell: to the right, down, to the next layer.
 pub(super) const KINDS: usize = 3;
+/// How far ahead of use edges are loaded.
+const AHEAD: usize = 8;
+/// The cells whose edges a thread makes at a time.
+const CELLS: usize = 1 << 12;
 /// Name used in out-of-memory errors.
 const EDGES: &str = "the edges that nets compete for";
 
+/// What is known about an edge.
+#[derive(Clone, Copy)]
+struct Edge {
+    weight: u32,
+    capacity: u32,
+    /// The nets that use it.
+    usage: u32,
+    /// What it costs more because it was overfull in earlier rounds.
+    history: u32,
+}
+
+impl Edge {
+    /// What it costs the next net while `usage` nets use it, if each net too many adds `pressure`
+    /// sixteenths. A sum that is too large becomes the largest cost, so that the edge is still used
+    /// where there is no other.
+    fn cost(&self, usage: u32, pressure: u32) -> u32 {
+        if self.weight == BLOCKED || self.capacity == 0 {
+            return NONE;
+        }
+        let over = match self.capacity {
+            UNLIMITED => 0,
+            capacity => (usage + 1).saturating_sub(capacity),
+        };
+        let past = u64::from(base(self.weight)) + u64::from(self.history);
+        // In sixteenths.
+        let factor = u64::from(UNIT) + u64::from(over) * u64::from(pressure);
+        let cost = past.saturating_mul(factor) / u64::from(UNIT);
+        cost.min(u64::from(NONE - 1)) as u32
+    }
+
+    fn overflow(&self) -> u32 {
+        self.usage.saturating_sub(self.capacity)
+    }
+}
+
 /// Edges by number: three times the cell's index, plus 0 for the edge to the right, 1 for the one
 /// down, 2 for the via to the next layer.
-///
-/// Searches on several threads read the costs while nobody changes them.
 pub(super) struct Edges<'a> {
     pub(super) grid: &'a RoutingGrid,
-    capacities: &'a EdgeCounts,
-    /// The nets that use an edge.
-    usage: Vec<AtomicU32>,
-    /// What an edge costs because it was overfull in earlier rounds.
-    history: Vec<u32>,
-    /// What an edge costs the next net, [`NONE`] if it is blocked.
-    costs: Vec<AtomicU32>,
+    edges: Vec<Edge>,
+    /// What each edge costs the next net, [`NONE`] if it is blocked: all that most steps of a
+    /// search read.
+    costs: Vec<u32>,
+    /// The edges whose costs have changed.
+    changed: Vec<usize>,
     /// What each net too many adds to an edge's cost, in sixteenths of that cost.
     pressure: u32,
 }
@@ -59,39 +93,35 @@ impl<'a> Edges<'a> {
             });
         }
         let count = KINDS * grid.cell_count() as usize;
-        let atomics = || -> Result<Vec<AtomicU32>> {
-            let mut atomics = Vec::new();
-            reserve(&mut atomics, count, EDGES)?;
-            atomics.resize_with(count, AtomicU32::default);
-            Ok(atomics)
+        let row = |row: usize| {
+            let cells = row * CELLS..grid.cell_count() as usize;
+            cells.flat_map(|cell| {
+                let vias = |of: &[u32], none| of.get(cell).copied().unwrap_or(none);
+                [
+                    (grid.rights()[cell], capacities.rights()[cell]),
+                    (grid.downs()[cell], capacities.downs()[cell]),
+                    (vias(grid.vias(), BLOCKED), vias(capacities.vias(), 0)),
+                ]
+                .map(|(weight, capacity)| Edge {
+                    weight,
+                    capacity,
+                    usage: 0,
+                    history: 0,
+                })
+            })
         };
         Ok(Self {
             grid,
-            capacities,
-            usage: atomics()?,
-            history: zeroed_vec(count, EDGES)?,
-            costs: atomics()?,
+            edges: par_rows(KINDS * CELLS, count, EDGES, row)?,
+            costs: par_filled_vec(NONE, count, EDGES)?,
+            changed: Vec::new(),
             pressure: 0,
         })
     }
 
     /// The weight of an edge.
     pub(super) fn weight(&self, edge: usize) -> u32 {
-        let (cell, kind) = (edge / KINDS, edge % KINDS);
-        match kind {
-            0 => self.grid.rights()[cell],
-            1 => self.grid.downs()[cell],
-            _ => self.grid.vias().get(cell).copied().unwrap_or(BLOCKED),
-        }
-    }
-
-    fn capacity(&self, edge: usize) -> u32 {
-        let (cell, kind) = (edge / KINDS, edge % KINDS);
-        match kind {
-            0 => self.capacities.rights()[cell],
-            1 => self.capacities.downs()[cell],
-            _ => self.capacities.vias().get(cell).copied().unwrap_or(0),
-        }
+        self.edges[edge].weight
     }
 
     /// The number of the edge between neighbours, given their indices.
@@ -129,14 +159,19 @@ impl<'a> Edges<'a> {
     /// What an edge costs the next net.
     #[inline(always)]
     pub(super) fn cost(&self, edge: usize) -> u32 {
-        self.costs[edge].load(Relaxed)
+        self.costs[edge]
+    }
+
+    /// What edges cost the next net, by number.
+    pub(super) fn costs(&self) -> &[u32] {
+        &self.costs
     }
 
     /// What an edge costs a net that uses it, as if it did not.
     #[cold]
     pub(super) fn cost_without_one(&self, edge: usize) -> u32 {
-        let usage = self.usage[edge].load(Relaxed);
-        self.current_cost(edge, usage - 1)
+        let edge = &self.edges[edge];
+        edge.cost(edge.usage - 1, self.pressure)
     }
 
     /// By layer: the smallest cost of an edge of each kind that a net may use, [`NONE`] if there is
@@ -147,8 +182,11 @@ impl<'a> Edges<'a> {
             let edges = KINDS * cells * layer..KINDS * cells * (layer + 1);
             let costs = edges.into_par_iter().map(|edge| {
                 let mut costs = [NONE; KINDS];
-                if self.weight(edge) != BLOCKED && self.capacity(edge) != 0 {
-                    costs[edge % KINDS] = base(self.weight(edge));
+                let Edge {
+                    weight, capacity, ..
+                } = self.edges[edge];
+                if weight != BLOCKED && capacity != 0 {
+                    costs[edge % KINDS] = base(weight);
                 }
                 costs
             });
@@ -163,75 +201,85 @@ impl<'a> Edges<'a> {
     /// Sets how much each net too many costs, and with it the costs of all edges.
     pub(super) fn set_pressure(&mut self, pressure: u32) {
         self.pressure = pressure;
-        let this = &*self;
-        this.costs.par_iter().enumerate().for_each(|(edge, cost)| {
-            cost.store(
-                this.current_cost(edge, this.usage[edge].load(Relaxed)),
-                Relaxed,
-            );
-        });
+        let costs = self.costs.par_iter_mut().zip(&self.edges);
+        costs.for_each(|(cost, edge)| *cost = edge.cost(edge.usage, pressure));
     }
 
-    /// Adds one user to an edge.
-    pub(super) fn take(&self, edge: usize) {
-        let usage = self.usage[edge].load(Relaxed) + 1;
-        self.set_usage(edge, usage);
+    /// Adds one user to each of these edges.
+    pub(super) fn take(&mut self, edges: &[usize]) -> Result<()> {
+        self.change_usage(edges, |usage| usage + 1)
     }
 
-    /// Removes one user from an edge.
-    pub(super) fn give_back(&self, edge: usize) {
-        let usage = self.usage[edge].load(Relaxed) - 1;
-        self.set_usage(edge, usage);
+    /// Removes one user from each of these edges.
+    pub(super) fn give_back(&mut self, edges: &[usize]) -> Result<()> {
+        self.change_usage(edges, |usage| usage - 1)
     }
 
-    fn set_usage(&self, edge: usize, usage: u32) {
-        self.usage[edge].store(usage, Relaxed);
-        self.costs[edge].store(self.current_cost(edge, usage), Relaxed);
-    }
-
-    /// What an edge costs the next net while `usage` nets use it. A sum that is too large becomes
-    /// the largest cost, so that the edge is still used where there is no other.
-    fn current_cost(&self, edge: usize, usage: u32) -> u32 {
-        let (weight, capacity) = (self.weight(edge), self.capacity(edge));
-        if weight == BLOCKED || capacity == 0 {
-            return NONE;
+    fn change_usage(&mut self, edges: &[usize], change: impl Fn(u32) -> u32) -> Result<()> {
+        for (i, &number) in edges.iter().enumerate() {
+            if let Some(&ahead) = edges.get(i + AHEAD) {
+                prefetch(&self.edges, ahead);
+                prefetch(&self.costs, ahead);
+            }
+            let edge = &mut self.edges[number];
+            edge.usage = change(edge.usage);
+            let cost = edge.cost(edge.usage, self.pressure);
+            if cost != self.costs[number] {
+                self.costs[number] = cost;
+                push(&mut self.changed, number, EDGES)?;
+            }
         }
-        let over = match capacity {
-            UNLIMITED => 0,
-            _ => (usage + 1).saturating_sub(capacity),
-        };
-        let past = u64::from(base(weight)) + u64::from(self.history[edge]);
-        // In sixteenths.
-        let factor = u64::from(UNIT) + u64::from(over) * u64::from(self.pressure);
-        let cost = past.saturating_mul(factor) / u64::from(UNIT);
-        cost.min(u64::from(NONE - 1)) as u32
+        Ok(())
+    }
+
+    /// What edges cost the next net, together.
+    pub(super) fn sum_of_costs(&self, edges: &[usize]) -> u64 {
+        let costs = edges.iter().enumerate().map(|(i, &number)| {
+            if let Some(&ahead) = edges.get(i + AHEAD) {
+                prefetch(&self.costs, ahead);
+            }
+            u64::from(self.costs[number])
+        });
+        costs.sum()
+    }
+
+    /// The edges whose costs have changed, some of them more than once, since
+    /// [`forget_changes`](Self::forget_changes).
+    pub(super) fn changed(&self) -> &[usize] {
+        &self.changed
+    }
+
+    /// Forgets which costs have changed.
+    pub(super) fn forget_changes(&mut self) {
+        self.changed.clear();
     }
 
     /// By how many nets an edge is overfull.
     pub(super) fn overflow(&self, edge: usize) -> u32 {
-        let usage = self.usage[edge].load(Relaxed);
-        usage.saturating_sub(self.capacity(edge))
+        self.edges[edge].overflow()
     }
 
     /// The overfull edges, in their order.
     pub(super) fn overfull(&self) -> Result<Vec<usize>> {
-        let all = (0..self.usage.len()).into_par_iter();
-        par_collect(all.filter(|&edge| self.overflow(edge) > 0), EDGES)
+        let all = self.edges.par_iter().enumerate();
+        let overfull = all.filter(|(_, edge)| edge.overflow() > 0);
+        par_collect(overfull.map(|(number, _)| number), EDGES)
     }
 
     /// Has the overfull edges cost more from now on.
     pub(super) fn remember(&mut self, overfull: &[usize]) {
         for &edge in overfull {
-            let more = u64::from(self.weight(edge).max(1)) * u64::from(self.overflow(edge));
+            let edge = &mut self.edges[edge];
+            let more = u64::from(edge.weight.max(1)) * u64::from(edge.overflow());
             let more = more.saturating_mul(HISTORY.into());
-            let history = u64::from(self.history[edge]).saturating_add(more);
-            self.history[edge] = history.min(MAX_HISTORY.into()) as u32;
+            let history = u64::from(edge.history).saturating_add(more);
+            edge.history = history.min(MAX_HISTORY.into()) as u32;
         }
     }
 
     /// The users of an edge and their permitted number.
     pub(super) fn usage_and_capacity(&self, edge: usize) -> (u32, u32) {
-        (self.usage[edge].load(Relaxed), self.capacity(edge))
+        (self.edges[edge].usage, self.edges[edge].capacity)
     }
 
     /// The users of all edges.
@@ -239,7 +287,7 @@ impl<'a> Edges<'a> {
         let mut counts = EdgeCounts::zero(self.grid)?;
         for (kind, counts) in counts.counts_mut().into_iter().enumerate() {
             for (cell, count) in counts.iter_mut().enumerate() {
-                *count = self.usage[KINDS * cell + kind].load(Relaxed);
+                *count = self.edges[KINDS * cell + kind].usage;
             }
         }
         Ok(counts)

@@ -4,7 +4,7 @@
 use super::edges::{KINDS, NONE};
 use crate::error::Result;
 use crate::geometry::Cell;
-use crate::memory::{push, with_room};
+use crate::memory::{push, with_room, zeroed_vec};
 use crate::route::grid::MAX_LAYERS;
 use crate::route::net::Pin;
 
@@ -19,7 +19,7 @@ const NEEDS: usize = 4;
 /// edges, and so for y: with its ends, that tells how many vias it has at least.
 pub(super) struct Estimates {
     /// The smallest cost of an edge along x and along y.
-    steps: [u64; 2],
+    pub(super) steps: [u64; 2],
     /// By layer: the needs that its edges serve.
     pub(super) serves: Vec<usize>,
     /// By first layer, last layer and needs: the cost of the vias.
@@ -71,6 +71,16 @@ impl Estimates {
         })
     }
 
+    /// By first layer, last layer and needs, with room for all layers that a grid may have: the
+    /// least costs of vias.
+    pub(super) fn via_costs(&self) -> Result<Vec<u64>> {
+        let mut costs = zeroed_vec(LAYERS * LAYERS * NEEDS, ESTIMATES)?;
+        for (costs, row) in costs.chunks_exact_mut(LAYERS * NEEDS).zip(&self.vias) {
+            costs.copy_from_slice(row.as_flattened());
+        }
+        Ok(costs)
+    }
+
     /// The estimates for paths to `pin`.
     pub(super) fn towards(&self, pin: &Pin) -> Target {
         let first = pin.cells.first().copied().unwrap_or_default();
@@ -83,6 +93,11 @@ impl Estimates {
             high.y = high.y.max(cell.y);
             high.layer = high.layer.max(cell.layer);
         }
+        self.towards_box(low, high)
+    }
+
+    /// The estimates for paths to the box of the cells `low` to `high`.
+    pub(super) fn towards_box(&self, low: Cell, high: Cell) -> Target {
         let mut vias = [[0; NEEDS]; LAYERS];
         for (costs, row) in vias.iter_mut().zip(&self.vias) {
             for (needs, cost) in costs.iter_mut().enumerate() {

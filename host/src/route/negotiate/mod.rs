@@ -13,31 +13,41 @@
 //! | what an edge costs: weight, present use, history | `edges.rs` |
 //! | windows, and the order of a round's nets | `schedule.rs` |
 //! | what a path costs at least | `estimate.rs` |
-//! | the tree of one net | `search.rs`, `queue.rs` |
+//! | the tree of one net, pin by pin | `growing.rs` |
+//! | on the processor: the search for a path, and the way back | `search.rs`, `queue.rs`, `retrace.rs` |
+//! | on a GPU: trees of many nets | `device.rs`, and `route/negotiate/` of `trazar-kernels` |
 //! | round by round | `rounds.rs` |
 //!
-//! A round routes its nets in batches, each on all threads. The nets of a batch are searched by the
+//! A round routes its nets in batches, each on all threads or by one launch. The nets of a batch are searched by the
 //! same costs, each as if it alone had given up its paths. Then they change their trees one after
 //! the other; a net whose new paths cost more by then than when they were found keeps its tree, and
 //! is searched again in the next batch. So the result is nearly that of routing the nets one by
 //! one. (When all nets of a batch gave up their paths first, they took each other's places, and
 //! overflow grew from round to round.) The size of a batch follows from the number of nets and not
-//! from that of threads, so neither does the result.
+//! from that of threads, and the choice among paths that are equally cheap from costs alone
+//! (`retrace.rs`), so the result is the same everywhere.
 
 mod counts;
+mod device;
 mod edges;
 mod estimate;
+mod growing;
 mod queue;
+mod retrace;
 mod rounds;
 mod schedule;
 mod search;
 
 pub use counts::{EdgeCounts, UNLIMITED};
-pub(crate) use rounds::negotiate;
 
+use super::grid::RoutingGrid;
+use super::net::Net;
 use super::tree::Route;
+use crate::error::Result;
 use crate::geometry::Cell;
+use crate::gpu::Gpu;
 use crate::options::setters;
+use crate::progress::Progress;
 
 /// How nets negotiate.
 ///
@@ -71,6 +81,31 @@ setters! {
         rounds: u32,
         margin: u32,
     }
+}
+
+/// See [`Engine::negotiate`](crate::Engine::negotiate): on all threads of the processor.
+pub(crate) fn negotiate(
+    grid: &RoutingGrid,
+    capacities: &EdgeCounts,
+    nets: &[Net],
+    options: &NegotiationOptions,
+    progress: &Progress<'_>,
+) -> Result<Negotiated> {
+    let searcher = |_: &_| Ok(search::OnThreads::default());
+    rounds::negotiate(grid, capacities, nets, options, progress, searcher)
+}
+
+/// The same on `gpu`, where the paths are found; all else is done by the processor.
+pub(crate) fn negotiate_on<G: Gpu>(
+    gpu: &G,
+    grid: &RoutingGrid,
+    capacities: &EdgeCounts,
+    nets: &[Net],
+    options: &NegotiationOptions,
+    progress: &Progress<'_>,
+) -> Result<Negotiated> {
+    let searcher = |estimates: &_| device::OnDevice::new(gpu, grid, estimates);
+    rounds::negotiate(grid, capacities, nets, options, progress, searcher)
 }
 
 /// What [`Engine::negotiate`](crate::Engine::negotiate) has found.

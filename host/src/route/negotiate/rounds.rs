@@ -1,21 +1,21 @@
 //! The rounds of a negotiation.
 
 use std::collections::HashSet;
-use std::sync::Mutex;
 
 use rayon::prelude::*;
 
 use super::edges::Edges;
 use super::estimate::Estimates;
-use super::search::{self, Found, Scratch, Task};
+use super::growing::{Found, Task};
 use super::{EdgeCounts, Negotiated, NegotiationOptions, OverfullEdge, Round, schedule};
 use crate::error::Result;
 use crate::geometry::Window;
-use crate::memory::{collect, extend, par_collect, push, reserve, reserve_in_set};
+use crate::memory::{collect, extend, par_collect, push, reserve, reserve_in_set, with_room};
 use crate::progress::Progress;
 use crate::route::grid::RoutingGrid;
 use crate::route::net::Net;
 use crate::route::net_by_net::Joined;
+use crate::route::tree::Route;
 use crate::threads;
 
 /// What each net too many adds to an edge's cost, in sixteenths of it: in the first round, and at
@@ -25,13 +25,32 @@ const MAX_PRESSURE: u32 = 1 << 16;
 /// The number of rounds with an overfull tree after which a net gets a larger window and a new
 /// tree.
 const PATIENCE: u32 = 5;
-/// The most nets that are routed at the same time, and the share of a round's nets. As they do not
-/// see each other's new paths, some have to be routed again, the more the larger the share. It is
-/// not the number of threads, on which the result must not depend.
-const MOST_AT_ONCE: usize = 64;
+/// The share of a round's nets that are routed at the same time: a quarter, but from 64 nets on a
+/// fortieth, and at least 64. As they do not see each other's new paths, some have to be routed
+/// again, the more the larger the share. It is not the number of threads, on which the result must
+/// not depend.
 const SHARE_AT_ONCE: usize = 4;
+const MANY_AT_ONCE: usize = 64;
+const SHARE_OF_MANY: usize = 40;
 /// Name used in out-of-memory errors.
 const NETS: &str = "nets that compete";
+
+/// Finds the trees of nets.
+pub(super) trait Searcher {
+    /// From now on, all edges cost what `edges` has them cost.
+    fn set_costs(&mut self, edges: &Edges<'_>) -> Result<()>;
+
+    /// The same for the edges whose costs have changed since.
+    fn change_costs(&mut self, edges: &Edges<'_>) -> Result<()>;
+
+    /// A tree for each task, all by the same costs.
+    fn trees(
+        &mut self,
+        edges: &Edges<'_>,
+        estimates: &Estimates,
+        tasks: &[Task<'_>],
+    ) -> Result<Vec<Found>>;
+}
 
 /// A net on its way through the rounds.
 struct Entry {
@@ -45,18 +64,21 @@ struct Entry {
     starts_anew: bool,
 }
 
-/// See [`Engine::negotiate`](crate::Engine::negotiate).
-pub(crate) fn negotiate(
+/// See [`Engine::negotiate`](crate::Engine::negotiate). Trees are searched for by what `searcher`
+/// returns.
+pub(super) fn negotiate<S: Searcher>(
     grid: &RoutingGrid,
     capacities: &EdgeCounts,
     nets: &[Net],
     options: &NegotiationOptions,
     progress: &Progress<'_>,
+    searcher: impl FnOnce(&Estimates) -> Result<S>,
 ) -> Result<Negotiated> {
     threads::ensure();
     Net::check_all(nets, grid.width(), grid.height(), grid.layers())?;
     let mut edges = Edges::new(grid, capacities)?;
     let estimates = Estimates::new(&edges.least_costs()?)?;
+    let mut searcher = searcher(&estimates)?;
     let mut entries = Vec::new();
     reserve(&mut entries, nets.len(), NETS)?;
     for net in nets {
@@ -69,7 +91,6 @@ pub(crate) fn negotiate(
             starts_anew: true,
         });
     }
-    let scratches = Mutex::new(Vec::new());
     let mut rounds = Vec::new();
     let mut pending = schedule::all(nets)?;
     let mut pressure = PRESSURE;
@@ -77,8 +98,10 @@ pub(crate) fn negotiate(
     while !pending.is_empty() && rounds.len() < options.rounds as usize {
         let round = rounds.len() as u32;
         edges.set_pressure(pressure);
+        searcher.set_costs(&edges)?;
         schedule::shuffle(&mut pending, round);
-        let at_once = (pending.len() / SHARE_AT_ONCE).clamp(1, MOST_AT_ONCE);
+        let most = MANY_AT_ONCE.max(pending.len() / SHARE_OF_MANY);
+        let at_once = (pending.len() / SHARE_AT_ONCE).clamp(1, most);
         let total = u64::from(options.rounds) * pending.len() as u64;
         let mut done = u64::from(round) * pending.len() as u64;
         let mut next = pending.iter();
@@ -95,25 +118,15 @@ pub(crate) fn negotiate(
             if batch.is_empty() {
                 break;
             }
-            let changes = batch.par_iter().with_max_len(1).map(|&net| {
-                let (entry, net) = (&entries[net as usize], &nets[net as usize]);
-                // The vector has room for as many as there are threads after a few nets.
-                let mut scratch = threads::lock(&scratches).pop().unwrap_or_default();
-                let change = change(&edges, &estimates, net, entry, &mut scratch);
-                push(&mut *threads::lock(&scratches), scratch, NETS)?;
-                change
-            });
-            let changes: Vec<Result<Option<Change>>> = par_collect(changes, NETS)?;
-            let mut again = Vec::new();
-            for (&net, change) in batch.iter().zip(changes) {
-                let entry = &mut entries[net as usize];
-                if let Some(change) = change?
-                    && !enter(&edges, entry, change)
-                {
-                    push(&mut again, net, NETS)?;
+            let changes = changes(&edges, &estimates, nets, &entries, &batch, &mut searcher)?;
+            batch.clear();
+            for (net, change) in changes {
+                if !enter(&mut edges, &mut entries[net as usize], change)? {
+                    push(&mut batch, net, NETS)?;
                 }
             }
-            batch = again;
+            searcher.change_costs(&edges)?;
+            edges.forget_changes();
         }
         overfull = edges.overfull()?;
         let overflow = overfull.iter().map(|&edge| u64::from(edges.overflow(edge)));
@@ -178,31 +191,60 @@ struct Change {
     found: Found,
 }
 
-/// A new tree for a net, given those of all others; `None` if it keeps its tree.
-fn change(
+/// What a net keeps and gives up.
+struct Plan {
+    net: u32,
+    kept: Joined,
+    given_up: Vec<usize>,
+}
+
+/// New trees for the nets of a batch that don't keep theirs, each given those of all others.
+fn changes(
     edges: &Edges<'_>,
     estimates: &Estimates,
-    net: &Net,
-    entry: &Entry,
-    scratch: &mut Scratch,
-) -> Result<Option<Change>> {
-    let Some(kept) = kept(edges, net, entry)? else {
-        return Ok(None);
-    };
-    let given_up = given_up(edges, &entry.tree, &kept)?;
-    let task = Task {
-        net,
-        kept: &kept,
-        given_up: &given_up,
-        window: entry.window,
-        margin: entry.margin,
-    };
-    let found = search::tree(edges, estimates, &task, scratch)?;
-    Ok(Some(Change {
-        kept: kept.paths().count(),
-        given_up,
-        found,
-    }))
+    nets: &[Net],
+    entries: &[Entry],
+    batch: &[u32],
+    searcher: &mut impl Searcher,
+) -> Result<Vec<(u32, Change)>> {
+    let plans = batch.par_iter().with_max_len(1).map(|&net| {
+        let entry = &entries[net as usize];
+        let Some(kept) = kept(edges, &nets[net as usize], entry)? else {
+            return Ok(None);
+        };
+        let given_up = given_up(edges, &entry.tree, &kept)?;
+        Ok(Some(Plan {
+            net,
+            kept,
+            given_up,
+        }))
+    });
+    let plans: Vec<Result<Option<Plan>>> = par_collect(plans, NETS)?;
+    let mut changing = with_room(plans.len(), NETS)?;
+    for plan in plans {
+        changing.extend(plan?);
+    }
+    let tasks = changing.iter().map(|plan: &Plan| {
+        let entry = &entries[plan.net as usize];
+        Task {
+            net: &nets[plan.net as usize],
+            kept: &plan.kept,
+            given_up: &plan.given_up,
+            window: entry.window,
+            margin: entry.margin,
+        }
+    });
+    let tasks = collect(tasks, NETS)?;
+    let found = searcher.trees(edges, estimates, &tasks)?;
+    let changes = changing.into_iter().zip(found).map(|(plan, found)| {
+        let change = Change {
+            kept: plan.kept.paths().count(),
+            given_up: plan.given_up,
+            found,
+        };
+        (plan.net, change)
+    });
+    collect(changes, NETS)
 }
 
 /// The edges of a tree's paths that are not among those of `kept`.
@@ -221,40 +263,37 @@ fn given_up(edges: &Edges<'_>, tree: &Joined, kept: &Joined) -> Result<Vec<usize
 /// Replaces a net's tree, if its new paths cost no more than when they were found: nets that were
 /// searched at the same time may have taken their edges. A net that gives up no edges gets the
 /// paths before the first that costs more. Whether the net has all that was found.
-fn enter(edges: &Edges<'_>, entry: &mut Entry, change: Change) -> bool {
+fn enter(edges: &mut Edges<'_>, entry: &mut Entry, change: Change) -> Result<bool> {
     let Change {
         given_up,
         kept,
         found,
     } = change;
     let mut tree = found.tree;
-    for &edge in &given_up {
-        edges.give_back(edge);
-    }
-    let new = tree.paths().zip(found.costs).skip(kept);
+    edges.give_back(&given_up)?;
+    let mut entered = kept;
+    let mut taken = Vec::new();
     // The paths of a tree have no edge in common, so they do not raise each other's costs.
-    let good = new.take_while(|((_, _, path), cost)| {
-        let costs = edges.along(path).map(|edge| u64::from(edges.cost(edge)));
-        costs.sum::<u64>() <= *cost
-    });
-    let entered = kept + good.count();
+    for ((_, _, path), &cost) in tree.paths().zip(&found.costs).skip(kept) {
+        let first = taken.len();
+        extend(&mut taken, edges.along(path), NETS)?;
+        if edges.sum_of_costs(&taken[first..]) > cost {
+            taken.truncate(first);
+            break;
+        }
+        entered += 1;
+    }
     let is_complete = entered == tree.paths().count();
     if !is_complete && !given_up.is_empty() {
-        for &edge in &given_up {
-            edges.take(edge);
-        }
-        return false;
+        edges.take(&given_up)?;
+        return Ok(false);
     }
+    edges.take(&taken)?;
     tree.truncate(entered);
-    for (_, _, path) in tree.paths().skip(kept) {
-        for edge in edges.along(path) {
-            edges.take(edge);
-        }
-    }
     entry.tree = tree;
     entry.has_all = found.has_all && is_complete;
     entry.starts_anew = false;
-    is_complete
+    Ok(is_complete)
 }
 
 /// Whether a path has an overfull edge.
@@ -291,10 +330,12 @@ fn finish(
     overfull: &[usize],
 ) -> Result<Negotiated> {
     let grid = edges.grid;
-    let mut routes = Vec::new();
-    reserve(&mut routes, nets.len(), NETS)?;
-    for (net, entry) in nets.iter().zip(entries) {
-        routes.push(entry.tree.into_route(net, grid, Window::of(grid))?);
+    let routes = entries.into_par_iter().zip(nets);
+    let routes = routes.map(|(entry, net)| entry.tree.into_route(net, grid, Window::of(grid)));
+    let results: Vec<Result<Route>> = par_collect(routes, NETS)?;
+    let mut routes = with_room(results.len(), NETS)?;
+    for route in results {
+        routes.push(route?);
     }
     let overfull = overfull.iter().map(|&edge| {
         let [from, to] = edges.ends(edge);
