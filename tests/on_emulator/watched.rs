@@ -4,11 +4,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use trazar::generate::{self, Pattern};
+use trazar::generate::{self, CompetingNets, Pattern};
 use trazar::gpu::watched::{Allocation, Watched};
 use trazar::route::{
-    DeviceGrid, DeviceRouteOptions, DeviceRouter, Fallback, FieldUse, Net, RouteAlgorithm,
-    RouteOptions,
+    DeviceGrid, DeviceRouteOptions, DeviceRouter, Fallback, FieldUse, NegotiationOptions, Net,
+    RouteAlgorithm, RouteOptions,
 };
 use trazar::{
     BinaryImage, Connectivity, DeviceImage, DeviceImageBatch, DeviceLabeler, Engine, Error,
@@ -103,6 +103,50 @@ fn labels_where_any_allocation_fails() {
         }
     }
     assert!(failed > 0);
+}
+
+/// Where an allocation fails, the trees are right or the error says that memory is short. Where
+/// memory does not suffice for the windows of all nets, they are routed in several launches.
+#[test]
+fn negotiations_where_an_allocation_fails() {
+    let case = CompetingNets::default()
+        .width(24)
+        .height(18)
+        .nets(16)
+        .layers(2)
+        .pins(3);
+    let case = case.reach(5).demand(0.8).generate(seed()).unwrap();
+    let capacities = case.capacities.as_ref().unwrap();
+    let options = NegotiationOptions::default().rounds(1);
+    let by = |engine: Engine| engine.negotiate(&case.grid, capacities, &case.nets, &options);
+    let expected = by(Engine::cpu()).unwrap();
+    let (mut failed, mut survived) = (0, 0);
+    // A launch makes more than three, and their number is no multiple of three.
+    for number in (0..).step_by(3) {
+        let gpu = Watched::refusing(emulator_of(seed()), move |allocation| {
+            (allocation.number == number).then(|| allocation.out_of_memory())
+        });
+        let found = by(Engine::on(gpu.clone()));
+        let refused = gpu.refused();
+        match found {
+            Ok(found) => {
+                assert!(
+                    found == expected,
+                    "not the CPU's trees: allocation {number}"
+                );
+                survived += u32::from(refused > 0);
+            }
+            Err(error) if error.is_out_of_memory() => failed += 1,
+            Err(error) => panic!("allocation {number}: {error}"),
+        }
+        if refused == 0 {
+            break;
+        }
+    }
+    assert!(
+        failed > 0 && survived > 0,
+        "{failed} failed, {survived} did not"
+    );
 }
 
 /// Labels come to the host by runs where these are few, else by pixels. Rows start anywhere in the

@@ -13,7 +13,7 @@ use super::growing::{Found, Task};
 use super::rounds::Searcher;
 use crate::error::{Error, Result};
 use crate::gpu::{Gpu, GpuBuffer};
-use crate::memory::{collect, extend, par_collect, push, with_room, zeroed_vec};
+use crate::memory::{collect, extend, filled_vec, par_collect, push, with_room, zeroed_vec};
 use crate::route::grid::RoutingGrid;
 use crate::route::net_by_net::{Joined, PATHS, PINS};
 
@@ -102,7 +102,7 @@ impl Prepared {
             numbers: with_room(given.len(), PINS)?,
             cells: cells.next_multiple_of(GRAIN.into()) as u32,
         };
-        let mut joins = vec![true; given.len()];
+        let mut joins = filled_vec(true, given.len(), PINS)?;
         let mut add = |pin: usize, path: &[u32]| {
             joins[pin] = false;
             extend(&mut this.tree, path.iter().copied(), PATHS)?;

@@ -1,7 +1,6 @@
-//! The path that a search takes, of all that are as cheap: seen from the pin, it goes straight on
-//! where a cheapest path does, and otherwise to the first neighbour that is on one, in the order of
-//! [`step_order`]. So it depends on costs alone, not on the order in which they were found, and a
-//! GPU finds the same path.
+//! The path that a search takes, of all that are as cheap: seen from the pin, it goes to the first
+//! neighbour that is on a cheapest path, in the order of [`step_order`]. So it depends on costs
+//! alone, not on the order in which cells were reached, and a GPU finds the same path.
 //!
 //! A search ends when it is at the pin. Until then it has seen all cells through which a path might
 //! be cheaper than the one it has found, but not all through which one might be as cheap. So a way
