@@ -11,7 +11,7 @@ use super::edges::{Edges, KINDS};
 use super::estimate::Estimates;
 use super::growing::{Found, Task};
 use super::rounds::Searcher;
-use crate::error::{Error, Result};
+use crate::error::{Error, OptionProblem, Result};
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::memory::{collect, extend, filled_vec, par_collect, push, with_room, zeroed_vec};
 use crate::route::grid::RoutingGrid;
@@ -20,6 +20,8 @@ use crate::route::net_by_net::{Joined, PATHS, PINS};
 /// The most cells of windows that are searched at the same time; a single one may have more. A cell
 /// takes 28 bytes.
 const CELLS_AT_ONCE: u64 = 1 << 27;
+/// The most cells that a tree may get: kernels number those of a launch in 32 bits.
+const MAX_TREE_CELLS: usize = 1 << 31;
 /// Name used in out-of-memory errors.
 const LAUNCH: &str = "the nets of a launch";
 
@@ -139,6 +141,17 @@ impl Prepared {
                 cost: edges.cost_without_one(edge),
             }));
         this.special.sort_unstable();
+        if this.tree_room() > MAX_TREE_CELLS {
+            return Err(Error::option(
+                "nets",
+                OptionProblem::OutOfRange,
+                format!(
+                    "the pins of a net that competes have {} cells: on a GPU, they and its window \
+                     have {MAX_TREE_CELLS} at most",
+                    this.tree.len() + this.pin_cells.len()
+                ),
+            ));
+        }
         Ok(this)
     }
 
@@ -245,7 +258,7 @@ impl<'a, G: Gpu> OnDevice<'a, G> {
         prepared: &[Prepared],
         trees: &mut Vec<Found>,
     ) -> Result<()> {
-        let cells = prepared.iter().map(|prepared| u64::from(prepared.cells));
+        let cells = prepared.iter().map(|prepared| prepared.tree_room() as u64);
         let is_too_large = tasks.len() > 1 && cells.sum::<u64>() > CELLS_AT_ONCE;
         if !is_too_large {
             match self.launch(edges, tasks, prepared, trees) {
