@@ -118,6 +118,22 @@ pub(crate) fn par_collect<T: Send>(
     Ok(all)
 }
 
+/// The values of all results, in their order, collected on several threads.
+///
+/// # Errors
+/// The first of the results' errors, in their order; [`Error::OutOfMemory`], instead of an abort.
+pub(crate) fn par_try_collect<T: Send>(
+    results: impl ParallelIterator<Item = Result<T>>,
+    what: &'static str,
+) -> Result<Vec<T>> {
+    let results: Vec<Result<T>> = par_collect(results, what)?;
+    let mut values = with_room(results.len(), what)?;
+    for result in results {
+        values.push(result?);
+    }
+    Ok(values)
+}
+
 /// Has the processor load the cache line of a value that is read soon, without waiting for it. Does
 /// nothing on other architectures than x86-64. Any index will do.
 #[inline(always)]

@@ -1,7 +1,7 @@
 //! Nets that compete for edges: the trees of the processor, edge by edge, and its rounds.
 //!
-//! The processor finds a path by one search and goes back through what that search has not seen; the
-//! device labels all cells on cheapest paths first. So ties are compared between two algorithms.
+//! The processor finds a path by one search and goes back through what that search has not seen.
+//! The device labels all cells on cheapest paths first. So two algorithms decide between ties.
 
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;

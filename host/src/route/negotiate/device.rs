@@ -13,7 +13,7 @@ use super::growing::{Found, Task};
 use super::rounds::Searcher;
 use crate::error::{Error, OptionProblem, Result};
 use crate::gpu::{Gpu, GpuBuffer};
-use crate::memory::{collect, extend, filled_vec, par_collect, push, with_room, zeroed_vec};
+use crate::memory::{collect, extend, filled_vec, par_try_collect, push, with_room, zeroed_vec};
 use crate::route::grid::RoutingGrid;
 use crate::route::net_by_net::{Joined, PATHS, PINS};
 
@@ -117,11 +117,8 @@ impl Prepared {
         for (pin, _, path) in task.kept.paths() {
             add(pin, path)?;
         }
-        for (number, pin) in given
-            .iter()
-            .enumerate()
-            .filter(|&(number, _)| joins[number])
-        {
+        let joining = given.iter().enumerate();
+        for (number, pin) in joining.filter(|&(number, _)| joins[number]) {
             let target = estimates.towards(pin);
             let first_cell = this.pin_cells.len() as u32;
             let cells = pin.cells.iter().map(|&cell| grid.index(cell));
@@ -134,12 +131,12 @@ impl Prepared {
                 end_cell: this.pin_cells.len() as u32,
             });
         }
-        this.special
-            .extend(task.given_up.iter().map(|&edge| SpecialCost {
-                cell: (edge / KINDS) as u32,
-                kind: (edge % KINDS) as u32,
-                cost: edges.cost_without_one(edge),
-            }));
+        let special = task.given_up.iter().map(|&edge| SpecialCost {
+            cell: (edge / KINDS) as u32,
+            kind: (edge % KINDS) as u32,
+            cost: edges.cost_without_one(edge),
+        });
+        this.special.extend(special);
         this.special.sort_unstable();
         if this.tree_room() > MAX_TREE_CELLS {
             return Err(Error::option(
@@ -173,10 +170,7 @@ impl Prepared {
             let pin = self.numbers[path.pin as usize];
             let (of_path, rest) = cells.split_at(path.cells as usize);
             cells = &rest[task.net.pins[pin].cells.len()..];
-            let weights = edges
-                .along(of_path)
-                .map(|edge| u64::from(edges.weight(edge)));
-            tree.push(pin, weights.sum(), of_path)?;
+            tree.push(pin, edges.weight_along(of_path), of_path)?;
             costs.push(path.cost);
         }
         Ok(Found {
@@ -366,12 +360,7 @@ impl<'a, G: Gpu> OnDevice<'a, G> {
             let cells = &all[grown.first as usize..][..grown.cells as usize];
             prepared.found(edges, task, paths, cells)
         });
-        let found: Vec<Result<Found>> = par_collect(found, PATHS)?;
-        for found in found {
-            // There is room for all.
-            trees.push(found?);
-        }
-        Ok(())
+        extend(trees, par_try_collect(found, PATHS)?, PATHS)
     }
 }
 
@@ -410,11 +399,7 @@ impl<G: Gpu> Searcher for OnDevice<'_, G> {
     ) -> Result<Vec<Found>> {
         let prepared = tasks.par_iter();
         let prepared = prepared.map(|task| Prepared::new(edges, estimates, task));
-        let results: Vec<Result<Prepared>> = par_collect(prepared, LAUNCH)?;
-        let mut prepared = with_room(results.len(), LAUNCH)?;
-        for result in results {
-            prepared.push(result?);
-        }
+        let prepared: Vec<Prepared> = par_try_collect(prepared, LAUNCH)?;
         let mut trees = with_room(tasks.len(), PATHS)?;
         self.grow(edges, tasks, &prepared, &mut trees)?;
         Ok(trees)

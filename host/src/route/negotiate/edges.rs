@@ -119,11 +119,6 @@ impl<'a> Edges<'a> {
         })
     }
 
-    /// The weight of an edge.
-    pub(super) fn weight(&self, edge: usize) -> u32 {
-        self.edges[edge].weight
-    }
-
     /// The number of the edge between neighbours, given their indices.
     fn between(&self, a: u32, b: u32) -> usize {
         let (low, step) = (a.min(b) as usize, a.abs_diff(b));
@@ -142,6 +137,12 @@ impl<'a> Edges<'a> {
     /// The numbers of a path's edges, given the indices of its cells.
     pub(super) fn along(&self, path: &[u32]) -> impl Iterator<Item = usize> {
         path.windows(2).map(|pair| self.between(pair[0], pair[1]))
+    }
+
+    /// The sum of the weights of a path's edges.
+    pub(super) fn weight_along(&self, path: &[u32]) -> u64 {
+        let weights = self.along(path).map(|edge| self.edges[edge].weight);
+        weights.map(u64::from).sum()
     }
 
     /// The left, upper or lower cell of an edge, and its other cell.

@@ -83,21 +83,15 @@ impl Estimates {
 
     /// The estimates for paths to `pin`.
     pub(super) fn towards(&self, pin: &Pin) -> Target {
-        let first = pin.cells.first().copied().unwrap_or_default();
-        let (mut low, mut high) = (first, first);
-        for cell in &pin.cells {
-            low.x = low.x.min(cell.x);
-            low.y = low.y.min(cell.y);
-            low.layer = low.layer.min(cell.layer);
-            high.x = high.x.max(cell.x);
-            high.y = high.y.max(cell.y);
-            high.layer = high.layer.max(cell.layer);
+        let mut around = CellBox::EMPTY;
+        for &cell in &pin.cells {
+            around.include(cell);
         }
-        self.towards_box(low, high)
+        self.towards_box(around)
     }
 
-    /// The estimates for paths to the box of the cells `low` to `high`.
-    pub(super) fn towards_box(&self, low: Cell, high: Cell) -> Target {
+    /// The estimates for paths to a box, which has a cell.
+    pub(super) fn towards_box(&self, CellBox { low, high }: CellBox) -> Target {
         let mut vias = [[0; NEEDS]; LAYERS];
         for (costs, row) in vias.iter_mut().zip(&self.vias) {
             for (needs, cost) in costs.iter_mut().enumerate() {
@@ -111,6 +105,39 @@ impl Estimates {
             steps: self.steps,
             vias,
         }
+    }
+}
+
+/// The box around some cells.
+#[derive(Clone, Copy)]
+pub(super) struct CellBox {
+    low: Cell,
+    high: Cell,
+}
+
+impl CellBox {
+    pub(super) const EMPTY: Self = Self {
+        low: Cell {
+            x: u32::MAX,
+            y: u32::MAX,
+            layer: u32::MAX,
+        },
+        high: Cell {
+            x: 0,
+            y: 0,
+            layer: 0,
+        },
+    };
+
+    /// Extends the box to a cell.
+    pub(super) fn include(&mut self, cell: Cell) {
+        let Self { low, high } = self;
+        low.x = low.x.min(cell.x);
+        low.y = low.y.min(cell.y);
+        low.layer = low.layer.min(cell.layer);
+        high.x = high.x.max(cell.x);
+        high.y = high.y.max(cell.y);
+        high.layer = high.layer.max(cell.layer);
     }
 }
 

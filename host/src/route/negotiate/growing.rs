@@ -5,7 +5,7 @@
 //! It says what to search for, and takes what was found: `search.rs` searches.
 
 use super::edges::Edges;
-use super::estimate::{Estimates, Target};
+use super::estimate::{CellBox, Estimates, Target};
 use super::schedule;
 use crate::error::Result;
 use crate::geometry::{Cell, Window};
@@ -69,8 +69,8 @@ pub(super) struct Growing<'a> {
     /// Pins to which there was no path.
     failed: Vec<usize>,
     cells: Vec<Cell>,
-    low: Cell,
-    high: Cell,
+    /// The box around these.
+    around: CellBox,
     joined: Joined,
     costs: Vec<u64>,
     /// The pin that is searched for, and where.
@@ -93,12 +93,7 @@ impl<'a> Growing<'a> {
             open: filled_vec(Some(open), pins.len(), PINS)?,
             failed: Vec::new(),
             cells: Vec::new(),
-            low: Cell {
-                x: u32::MAX,
-                y: u32::MAX,
-                layer: u32::MAX,
-            },
-            high: Cell::default(),
+            around: CellBox::EMPTY,
             joined: Joined::default(),
             costs: with_room(pins.len(), PATHS)?,
             wanted: None,
@@ -122,7 +117,7 @@ impl<'a> Growing<'a> {
         Some(Wanted {
             tree: &self.cells,
             near,
-            source: self.estimates.towards_box(self.low, self.high),
+            source: self.estimates.towards_box(self.around),
             pin: &self.task.net.pins[pin],
             target: &self.targets[pin],
             window,
@@ -146,8 +141,7 @@ impl<'a> Growing<'a> {
                 });
             }
         }
-        let weights = edges.along(path).map(|edge| u64::from(edges.weight(edge)));
-        self.joined.push(pin, weights.sum(), path)?;
+        self.joined.push(pin, edges.weight_along(path), path)?;
         self.costs.push(cost);
         self.add(path.iter().map(|&cell| edges.grid.cell(cell)))?;
         self.add_pin(pin)?;
@@ -186,13 +180,7 @@ impl<'a> Growing<'a> {
     fn add(&mut self, cells: impl Iterator<Item = Cell>) -> Result<()> {
         for cell in cells {
             push(&mut self.cells, cell, PATHS)?;
-            let (low, high) = (&mut self.low, &mut self.high);
-            low.x = low.x.min(cell.x);
-            low.y = low.y.min(cell.y);
-            low.layer = low.layer.min(cell.layer);
-            high.x = high.x.max(cell.x);
-            high.y = high.y.max(cell.y);
-            high.layer = high.layer.max(cell.layer);
+            self.around.include(cell);
             for (target, open) in self.targets.iter().zip(&mut self.open) {
                 let Some(open) = open else {
                     continue;

@@ -14,18 +14,19 @@
 //! | windows, and the order of a round's nets | `schedule.rs` |
 //! | what a path costs at least | `estimate.rs` |
 //! | the tree of one net, pin by pin | `growing.rs` |
-//! | on the processor: the search for a path, and the way back | `search.rs`, `queue.rs`, `retrace.rs` |
+//! | on the processor: the search for a path | `search.rs`, `queue.rs` |
+//! | on the processor: the way back | `retrace.rs` |
 //! | on a GPU: trees of many nets | `device.rs`, and `route/negotiate/` of `trazar-kernels` |
 //! | round by round | `rounds.rs` |
 //!
-//! A round routes its nets in batches, each on all threads or by one launch. The nets of a batch are searched by the
-//! same costs, each as if it alone had given up its paths. Then they change their trees one after
-//! the other; a net whose new paths cost more by then than when they were found keeps its tree, and
-//! is searched again in the next batch. So the result is nearly that of routing the nets one by
-//! one. (When all nets of a batch gave up their paths first, they took each other's places, and
-//! overflow grew from round to round.) The size of a batch follows from the number of nets and not
-//! from that of threads, and the choice among paths that are equally cheap from costs alone
-//! (`retrace.rs`), so the result is the same everywhere.
+//! A round routes its nets in batches, each on all threads or by one launch. The nets of a batch
+//! are searched by the same costs, each as if it alone had given up its paths. Then they change
+//! their trees one after the other; a net whose new paths cost more by then than when they were
+//! found keeps its tree, and is searched again in the next batch. So the result is nearly that of
+//! routing the nets one by one. (When all nets of a batch gave up their paths first, they took each
+//! other's places, and overflow grew from round to round.) The size of a batch follows from the
+//! number of nets and not from that of threads, and the choice among paths that are equally cheap
+//! from costs alone (`retrace.rs`), so the result is the same everywhere.
 
 mod counts;
 mod device;

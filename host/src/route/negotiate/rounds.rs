@@ -10,7 +10,7 @@ use super::growing::{Found, Task};
 use super::{EdgeCounts, Negotiated, NegotiationOptions, OverfullEdge, Round, schedule};
 use crate::error::Result;
 use crate::geometry::Window;
-use crate::memory::{collect, extend, par_collect, push, reserve, reserve_in_set, with_room};
+use crate::memory::{collect, extend, par_collect, par_try_collect, push, reserve, reserve_in_set};
 use crate::progress::Progress;
 use crate::route::grid::RoutingGrid;
 use crate::route::net::Net;
@@ -219,12 +219,9 @@ fn changes(
             given_up,
         }))
     });
-    let plans: Vec<Result<Option<Plan>>> = par_collect(plans, NETS)?;
-    let mut changing = with_room(plans.len(), NETS)?;
-    for plan in plans {
-        changing.extend(plan?);
-    }
-    let tasks = changing.iter().map(|plan: &Plan| {
+    let plans: Vec<Option<Plan>> = par_try_collect(plans, NETS)?;
+    let changing = collect(plans.into_iter().flatten(), NETS)?;
+    let tasks = changing.iter().map(|plan| {
         let entry = &entries[plan.net as usize];
         Task {
             net: &nets[plan.net as usize],
@@ -332,11 +329,7 @@ fn finish(
     let grid = edges.grid;
     let routes = entries.into_par_iter().zip(nets);
     let routes = routes.map(|(entry, net)| entry.tree.into_route(net, grid, Window::of(grid)));
-    let results: Vec<Result<Route>> = par_collect(routes, NETS)?;
-    let mut routes = with_room(results.len(), NETS)?;
-    for route in results {
-        routes.push(route?);
-    }
+    let routes: Vec<Route> = par_try_collect(routes, NETS)?;
     let overfull = overfull.iter().map(|&edge| {
         let [from, to] = edges.ends(edge);
         let (usage, capacity) = edges.usage_and_capacity(edge);

@@ -16,7 +16,7 @@ use super::retrace::Step;
 use super::rounds::Searcher;
 use crate::error::Result;
 use crate::geometry::{Cell, Window};
-use crate::memory::{filled_vec, par_collect, push, with_room};
+use crate::memory::{filled_vec, par_try_collect, push};
 use crate::threads;
 
 /// Name used in out-of-memory errors.
@@ -89,12 +89,7 @@ impl Searcher for OnThreads {
             push(&mut *threads::lock(&self.scratches), scratch, SEARCH)?;
             found
         });
-        let found: Vec<Result<Found>> = par_collect(found, SEARCH)?;
-        let mut trees = with_room(found.len(), SEARCH)?;
-        for found in found {
-            trees.push(found?);
-        }
-        Ok(trees)
+        par_try_collect(found, SEARCH)
     }
 }
 

@@ -210,7 +210,8 @@ pub struct CompetingTrees<'a> {
     /// By pin: the paths of each net, from its first pin on.
     #[len(self.distances.len())]
     pub paths: ViewMut<'a, JoinedPath>,
-    /// The cells that the trees have got, one tree after the other: room for as many as `cells` has.
+    /// The cells that the trees have got, one tree after the other. It has as many elements as
+    /// `cells`.
     #[len(self.cells.len())]
     pub new_cells: ViewMut<'a, u32>,
     /// Their number: one element.

@@ -1,10 +1,10 @@
 //! The search for a cheapest path from a tree to a pin, by one block.
 //!
 //! The block relaxes the cells of an area from all cells of the tree, but none through which a path
-//! costs more than the best one so far, judged by an **estimate** of what is missing to the pin: A\*
-//! (Hart, Nilsson and Raphael, 1968) in rounds instead of cell by cell. Once no cell is left, every
-//! cell that is on a cheapest path has its exact label, and the path goes back from the pin by
-//! labels alone.
+//! costs more than the best one so far, judged by an **estimate** of what is missing to the pin:
+//! A\* (Hart, Nilsson and Raphael, 1968) in rounds instead of cell by cell. Once no cell is left,
+//! every cell that is on a cheapest path has its exact label, and the path goes back from the pin
+//! by labels alone.
 //!
 //! In each round, the block relaxes the cells on one list and puts those whose labels fall on the
 //! next. A cell whose label and estimate exceed a bound waits on a list apart. The bound is the
@@ -12,8 +12,8 @@
 //! cells near the best paths come first, and there are few rounds even where edges cost very
 //! different amounts.
 //!
-//! A cell's [`Word`] has its label and where it is listed. Labels fall by atomic minima, so that one
-//! access both lowers a label and tells whether the cell is listed already.
+//! A cell's [`Word`] has its label and where it is listed. Labels fall by atomic minima, so that
+//! one access both lowers a label and tells whether the cell is listed already.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
@@ -433,8 +433,8 @@ impl Searching<'_> {
         lists
     }
 
-    /// Relaxes until all labels on cheapest paths from the tree's cells are exact. Returns what they
-    /// cost; `u64::MAX` if there is none.
+    /// Relaxes until all labels on cheapest paths from the tree's cells are exact. Returns what the
+    /// paths cost, or `u64::MAX` if there are none.
     #[inline(always)]
     pub(super) fn run(&self, tree: (ViewMut<'_, u32>, u32, u32)) -> u64 {
         let t = thread::thread_idx_x();
