@@ -78,8 +78,11 @@ pub(super) fn check(bytes: &[u8], format: ImageFormat) -> bool {
     let found = read(bytes, None);
     let (Some(expected), Ok(found)) = (&expected, &found) else {
         let given = expected.is_some();
+        // `image` takes a few runs that skip the rest of a large picture.
+        let refused_size = |error: &crate::Error| error.to_string().contains("cannot hold");
+        let skips = format == ImageFormat::Bmp && found.as_ref().is_err_and(refused_size);
         assert!(
-            !given && found.is_err(),
+            found.is_err() && (!given || skips),
             "image gives a picture: {given}; {found:?}: {text}"
         );
         return false;

@@ -205,21 +205,56 @@ impl Sides {
 
 impl Joined {
     /// The pixels at which an outer border may begin: first pixels of a run with nothing of their
-    /// region above them.
+    /// region above it. A run that goes on in the next word counts up to the word's end.
     #[inline(always)]
     pub(super) fn may_begin_outer(self, row: BesideBits, above: BesideBits) -> u64 {
         let joined_above = match self {
             Self::Eight => above.here | above.west | above.east,
             Self::Four => above.here,
         };
-        row.here & !row.west & !joined_above
+        let first = row.here & !row.west & !joined_above;
+        ends_in(first, row.east & !joined_above, !joined_above)
     }
+}
+
+/// The pixels after which a hole may begin, which is there with the pixel to the E: from there on,
+/// all pixels above are of the region, until the region comes again in the row. If that is in the
+/// next word, the pixels up to the word's end count. `above_east` are the pixels of the row above
+/// whose E neighbours belong to the same region.
+#[inline(always)]
+fn may_begin_hole(row: BesideBits, above: BesideBits, above_east: impl FnOnce() -> u64) -> u64 {
+    // The hole comes right after a run's last pixel, with the region to the NE of that.
+    let last = row.here & !row.east & above.east;
+    if last == 0 {
+        return 0;
+    }
+    // The region comes again below one of the pixels, or diagonally below the last one.
+    let below = above.here & row.here;
+    let below_right = (above.west & row.here) >> 1 | 1 << (WORD_BITS - 1);
+    let first = last << 1;
+    let kept = ends_in(first, above_east() & !below, below | below_right);
+    kept >> 1 | last & 1 << (WORD_BITS - 1)
+}
+
+/// Those of the bits `first` from which ones of `on` lead to one of `ends`, or to the word's end.
+#[inline(always)]
+fn ends_in(mut first: u64, on: u64, ends: u64) -> u64 {
+    let mut kept = 0;
+    while first != 0 {
+        let bit = first.trailing_zeros();
+        first &= first - 1;
+        let end = bit + (!(on >> bit)).trailing_zeros();
+        let ends_there = ends.checked_shr(end).unwrap_or(1) & 1;
+        kept |= ends_there << bit;
+    }
+    kept
 }
 
 impl Marks {
     /// Finds the sides of row `y`, spare rows included.
     fn find_row<P: Pixels>(&mut self, pixels: &P, y: usize, joined: Joined) {
-        let first = y * self.row_words;
+        let row_words = self.row_words;
+        let first = y * row_words;
         let sides = &mut self.sides;
         pixels.for_each_word(y, |i, word| {
             let Some((row, above)) = word else {
@@ -227,8 +262,8 @@ impl Marks {
                 return;
             };
             let mut may_begin_outer = joined.may_begin_outer(row, above);
-            // A hole begins right of a run's last pixel, with the region to the NE of that.
-            let mut may_begin_hole = row.here & !row.east & above.east;
+            let above_east = || pixels.row(first + i - row_words).east;
+            let mut may_begin_hole = may_begin_hole(row, above, above_east);
             sides[first + i] = WordSides {
                 start_west: may_begin_outer,
                 start_east: may_begin_hole,

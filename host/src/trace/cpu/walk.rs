@@ -29,8 +29,9 @@ pub(in crate::trace) const STAY: Move = 8;
 /// A move to an open saddle, where the walk ends: see [`Saddles`].
 pub(in crate::trace) const OPEN: Move = 9;
 
-/// Distance of [`OPEN`]: beyond all places, so that a walk within a range of places ends.
-pub(in crate::trace) const OPEN_OFFSET: isize = 1 << (isize::BITS - 2);
+/// Distance of [`OPEN`]: beyond all places, so that a walk within a range of places ends. A plane
+/// of as many bits would take 8 TiB.
+pub(in crate::trace) const OPEN_OFFSET: isize = 1 << if isize::BITS == 64 { 46 } else { 30 };
 
 /// The offsets of the directions and [`STAY`] from those of the directions.
 pub(in crate::trace) fn with_stay(offsets: [isize; 8]) -> [isize; 9] {
@@ -99,7 +100,7 @@ pub(in crate::trace) trait Walk: Sync {
     fn ways(&self, at: usize, around: [BesideBits; 3]) -> [u64; 8];
 
     /// The step from a node with a code, by the ways of its pixel. All steps are told apart by
-    /// numbers below [`TURNS`].
+    /// numbers.
     fn turn(ways: u8, code: u8) -> usize;
 
     /// The step with a number.
@@ -128,9 +129,6 @@ pub(in crate::trace) trait Walk: Sync {
     /// The pixel at which a border begins, from the start of its chain.
     fn first_pixel(kind: BorderKind, start: (u32, u32)) -> (u32, u32);
 }
-
-/// More than there are different steps.
-pub(in crate::trace) const TURNS: usize = 128;
 
 /// Over pixel centers. A node's code is the direction back.
 pub(in crate::trace) struct Centers<'a, P = Plane> {

@@ -175,10 +175,11 @@ impl<P: Pixels, K: Walk, N: NextNode> StripWalk<'_, P, K, N> {
         loop {
             let mut latest = [0; MOST_STEPS];
             let mut count = 0;
-            let (mut straight, mut ends) = (false, false);
-            while count < N::STEPS && !ends {
-                let at = node;
-                let (step, is_marked);
+            let mut ends = false;
+            let (mut at, mut step);
+            loop {
+                at = node;
+                let is_marked;
                 (node, step, is_marked) = self.next.next(at);
                 if is_marked {
                     self.marks.pass(at.place, step.passed, id);
@@ -200,10 +201,13 @@ impl<P: Pixels, K: Walk, N: NextNode> StripWalk<'_, P, K, N> {
                     }
                 }
                 count += 1;
-                straight =
-                    node.code == at.code && step.to == step.direction && step.direction & 3 == 0;
                 ends = self.ends::<FRAGMENT>(node, start);
+                if count == N::STEPS || ends {
+                    break;
+                }
             }
+            let straight =
+                node.code == at.code && step.to == step.direction && step.direction & 3 == 0;
             let latest = &latest[..count];
             self.add_steps(latest)?;
             turns += count_turns(before, latest);

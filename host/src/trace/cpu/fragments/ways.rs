@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::super::neighbours::{EAST, WEST};
 use super::super::pixels::{Pixels, SPARE_ROWS};
 use super::super::sides::Marks;
-use super::super::walk::{Node, Step, TURNS, Walk, of_moves};
+use super::super::walk::{Node, Step, Walk, of_moves};
 use crate::error::Result;
 use crate::image::WORD_BITS;
 use crate::memory::{advise_large_pages, zeroed_vec};
@@ -61,10 +61,51 @@ impl<K: Walk> NextNode for FromPlanes<'_, K> {
 
 /// From the pixels' [`Ways`].
 pub(super) struct FromWays<'a, K> {
-    ways: &'a [u16],
-    /// Distances to the next node's place, by turn.
-    moves: [isize; TURNS],
+    of_pixels: &'a [u16],
+    /// By the node's code and its pixel's ways. As each step waits for the one before, they are
+    /// found by one load.
+    moves: &'a [PackedMove; MOVES],
     walk: PhantomData<K>,
+}
+
+/// As many as there are codes of nodes and ways of pixels.
+const MOVES: usize = 8 << 8;
+
+/// A step and the distance to the next node's place.
+#[derive(Clone, Copy)]
+struct PackedMove(i64);
+
+impl PackedMove {
+    /// The bits of a step.
+    const STEP_BITS: u32 = 16;
+
+    fn new(step: Step, distance: isize) -> Self {
+        let Step {
+            direction,
+            passed,
+            to,
+            next,
+        } = step;
+        let step = [direction, passed, to, next];
+        let step = (0..).zip(step).map(|(i, part)| i64::from(part) << (4 * i));
+        Self((distance as i64) << Self::STEP_BITS | step.sum::<i64>())
+    }
+
+    #[inline(always)]
+    fn distance(self) -> isize {
+        (self.0 >> Self::STEP_BITS) as isize
+    }
+
+    #[inline(always)]
+    fn step(self) -> Step {
+        let part = |i: u32| (self.0 >> (4 * i)) as u8 & 15;
+        Step {
+            direction: part(0),
+            passed: part(1),
+            to: part(2),
+            next: part(3),
+        }
+    }
 }
 
 impl<K: Walk> NextNode for FromWays<'_, K> {
@@ -72,21 +113,25 @@ impl<K: Walk> NextNode for FromWays<'_, K> {
 
     #[inline(always)]
     fn next(&self, node: Node) -> (Node, Step, bool) {
-        let [ways, marked] = self.ways[node.place].to_le_bytes();
-        let turn = K::turn(ways, node.code);
-        let step = K::step_of(turn);
+        let [ways, marked] = self.of_pixels[node.place].to_le_bytes();
+        let found = self.moves[usize::from(node.code & 7) << 8 | usize::from(ways)];
+        let step = found.step();
         let next = Node {
-            place: node.place.wrapping_add_signed(self.moves[turn % TURNS]),
+            place: node.place.wrapping_add_signed(found.distance()),
             code: step.next,
         };
         (next, step, marked & step.passed != 0)
     }
 }
 
-/// By place, for pixels with sides: the pixel's [ways](Walk::ways) in the lower byte, and in the
-/// upper one its marked sides, as a set.
+/// Memory for the ways of the strips of an image or a band.
 #[derive(Default)]
-pub(super) struct Ways(Vec<u16>);
+pub(super) struct Ways {
+    /// By place, for pixels with sides: the pixel's [ways](Walk::ways) in the lower byte, and in
+    /// the upper one its marked sides, as a set.
+    of_pixels: Vec<u16>,
+    moves: Option<Box<[PackedMove; MOVES]>>,
+}
 
 /// One row in this many is sampled to decide whether finding the ways pays.
 const SAMPLED_ROWS: usize = 16;
@@ -115,14 +160,14 @@ impl Ways {
         rows: Range<usize>,
     ) -> Result<FromWays<'a, K>> {
         let places = plane.stride() * (rows.end + SPARE_ROWS);
-        if self.0.len() < places {
-            self.0 = Vec::new();
-            self.0 = zeroed_vec(places, "the ways of pixels")?;
+        if self.of_pixels.len() < places {
+            self.of_pixels = Vec::new();
+            self.of_pixels = zeroed_vec(places, "the ways of pixels")?;
             // A walk up or down touches another page in every row.
-            advise_large_pages(&mut self.0);
+            advise_large_pages(&mut self.of_pixels);
         }
         let words = rows.start * plane.row_words()..rows.end * plane.row_words();
-        let ways = &mut self.0[words.start * WORD_BITS..words.end * WORD_BITS];
+        let ways = &mut self.of_pixels[words.start * WORD_BITS..words.end * WORD_BITS];
         for (at, ways) in words.zip(ways.chunks_exact_mut(WORD_BITS)) {
             let row = plane.row(at);
             if row.here == 0 {
@@ -145,13 +190,23 @@ impl Ways {
                 }
             }
         }
-        let offsets = of_moves(plane.neighbour_offsets());
         Ok(FromWays {
-            ways: &self.0,
-            moves: std::array::from_fn(|turn| offsets[usize::from(K::step_of(turn).to)]),
+            of_pixels: &self.of_pixels,
+            moves: self.moves.get_or_insert_with(|| moves::<K>(plane)),
             walk: PhantomData,
         })
     }
+}
+
+/// The moves of a walk in a plane.
+fn moves<K: Walk>(plane: &impl Pixels) -> Box<[PackedMove; MOVES]> {
+    let distances = of_moves(plane.neighbour_offsets());
+    let mut moves = Box::new([PackedMove(0); MOVES]);
+    for (i, packed) in moves.iter_mut().enumerate() {
+        let step = K::step_of(K::turn((i & 255) as u8, (i >> 8) as u8));
+        *packed = PackedMove::new(step, distances[usize::from(step.to)]);
+    }
+    moves
 }
 
 /// Whether the words with vertical sides in some rows have as many on average as it takes for the
