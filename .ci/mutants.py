@@ -38,8 +38,9 @@ from planted_errors import Change, Copy, FUNCTION, Misfit, ROOT, read_sources, w
 # What is mutated: all kernels, and the host's code that results come from.
 FOLDERS = ["kernels-gpu/src/", "host/src/label/", "host/src/trace/", "host/src/route/",
            "host/src/image/", "host/src/gpu/", "host/src/formats/", "host/src/distance/",
-           "host/src/measure/", "host/src/regions/", "host/src/rle/", "host/src/tile_search.rs"]
-NOT = re.compile(r"(^|/)(tests|oracle|test_\w+|\w+_tests)\.rs$|/tests/")
+           "host/src/measure/", "host/src/regions/", "host/src/rle/", "host/src/engine/",
+           "host/src/tile_search.rs"]
+NOT = re.compile(r"(^|/)(tests|oracle|test_\w+|\w+_tests|improve/check)\.rs$|/tests/")
 # The tests that are run, as `cargo test` names them.
 TESTS = [
     ["-p", "trazar", "--features", "image,cuda", "--lib", "--test", "formats", "--test", "errors",

@@ -13,6 +13,7 @@ use trazar::{
 };
 use trazar_test_support::contours::RETRIEVALS;
 use trazar_test_support::seeds::{self, Random};
+use trazar_test_support::threads::on_threads;
 
 /// Values and the image's width.
 #[derive(Clone, Debug)]
@@ -399,12 +400,6 @@ fn main_options() -> Vec<ContourOptions> {
     simple
         .filter(|options| options.approximation == Approximation::Simple)
         .collect()
-}
-
-/// Runs `work` on some number of threads.
-fn on_threads(count: usize, work: impl FnOnce() + Send) {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(count);
-    pool.build().unwrap().install(work);
 }
 
 #[test]

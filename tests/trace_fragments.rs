@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use trazar::generate::Pattern;
 use trazar::{Approximation, Backend, BinaryImage, Engine, TraceAlgorithm, TraceOptions};
 use trazar_test_support::images::{lines, noise_or_rectangles, tiny_images};
+use trazar_test_support::threads::on_threads;
 use trazar_test_support::tracers::{self, all_options, main_options, trace};
 use trazar_test_support::{optional, seeds};
 
@@ -42,11 +43,6 @@ fn check_on_threads(image: &BinaryImage, threads: &[usize]) {
             }
         }
     }
-}
-
-fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-    pool.build().unwrap().install(work)
 }
 
 proptest! {

@@ -18,6 +18,23 @@ impl Progress<'_> {
     /// Reports to nobody.
     pub(crate) const SILENT: Self = Self(None);
 
+    /// Does part `index` of `count` parts of the work, whose own progress is its share of the whole.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub(crate) fn part<T>(
+        &self,
+        index: usize,
+        count: usize,
+        work: impl FnOnce(&Progress<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let Some(report) = self.0 else {
+            return work(&Progress::SILENT);
+        };
+        let of_part = |share: f64| report((index as f64 + share) / count as f64);
+        work(&Progress(Some(&of_part)))
+    }
+
     /// Reports, every 64 rows, that the borders up to row `y` of `height` are followed; following
     /// is four fifths of tracing.
     ///

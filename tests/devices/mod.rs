@@ -252,6 +252,7 @@ macro_rules! suite {
                 prefix_sums
                 prefix_sums_around_the_sizes_of_tiles_and_waves
                 prefix_sums_of_patterns
+                arrays_of_another_length_are_refused
                 prefix_sums_by_any_number_of_blocks
                 prefix_sums_repeat
                 prefix_sums_by_a_block_that_comes_late

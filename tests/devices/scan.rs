@@ -169,6 +169,24 @@ pub(crate) fn prefix_sums_around_the_sizes_of_tiles_and_waves<D: Device>(device:
     }
 }
 
+pub(crate) fn arrays_of_another_length_are_refused<D: Device>(device: &D) {
+    let gpu = device.gpu(seed());
+    let mut scanner = Scanner::new(&gpu, 40).unwrap();
+    let mut right = gpu.upload(&[1; 40]).unwrap();
+    for len in [0, 39, 41] {
+        let mut wrong = gpu.upload(&vec![1; len]).unwrap();
+        let refused = |result: trazar::Result<()>| {
+            let Err(Error::LengthMismatch { needed, given, .. }) = result else {
+                panic!("{result:?}");
+            };
+            assert_eq!((needed, given), (40, len));
+        };
+        refused(scanner.scan(&right, &mut wrong));
+        refused(scanner.scan(&wrong, &mut right));
+        refused(scanner.scan_in_place(&mut wrong));
+    }
+}
+
 /// With these values a sum that is added twice, left out, or carried into the neighbouring state is
 /// seen.
 pub(crate) fn prefix_sums_of_patterns<D: Device>(device: &D) {

@@ -6,8 +6,9 @@ use trazar::route::{BLOCKED, Cell, DistanceAlgorithm, DistanceOptions, Distances
 use trazar::{Backend, Engine};
 use trazar_test_support::grids::{Weights, case, random_grid};
 use trazar_test_support::seeds::{Random, seed_or};
+use trazar_test_support::threads::on_threads;
 
-use super::{THREADS, cases, on_threads};
+use super::{THREADS, cases};
 
 fn by(
     grid: &RoutingGrid,

@@ -7,8 +7,9 @@ use trazar::Engine;
 use trazar::route::{Effort, Net, Route, RouteOptions, RoutingGrid, TreeKind};
 use trazar_test_support::grids::{Case, Recipe, case};
 use trazar_test_support::route_oracle;
+use trazar_test_support::threads::on_threads;
 
-use crate::{THREADS, cases, on_threads, route, say};
+use crate::{THREADS, cases, route, say};
 
 pub(crate) fn improved(grid: &RoutingGrid, net: &Net) -> Route {
     improved_by(Effort::Usual, grid, net)

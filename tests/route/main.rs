@@ -44,11 +44,6 @@ fn route(grid: &RoutingGrid, net: &Net) -> Route {
 /// The numbers of threads on which results must be the same.
 const THREADS: [usize; 4] = [1, 2, 3, 8];
 
-fn on_threads<T: Send>(count: usize, work: impl FnOnce() -> T + Send) -> T {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(count);
-    pool.build().unwrap().install(work)
-}
-
 /// Prints a line that the test harness does not capture.
 fn say(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");

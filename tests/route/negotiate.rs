@@ -12,8 +12,9 @@ use trazar_test_support::competing::any_case;
 use trazar_test_support::legality::{Problem, Violation};
 use trazar_test_support::route_oracle;
 use trazar_test_support::seeds::seed_or;
+use trazar_test_support::threads::on_threads;
 
-use super::{THREADS, cases, on_threads};
+use super::{THREADS, cases};
 
 fn negotiate(case: &RoutingCase) -> Negotiated {
     let options = NegotiationOptions::default();
@@ -401,6 +402,133 @@ fn what_cannot_be_routed_ends_and_is_reported() {
     assert_eq!(found.rounds.len(), 30);
     assert!(found.overflow() >= 4, "{:?}", found.overfull);
     assert!(unreached(&found).iter().all(Vec::is_empty));
+}
+
+/// The weight of the edge between neighbours; `None` if there is none, or it is blocked.
+fn weight(grid: &RoutingGrid, cell: Cell, other: Cell) -> Option<u32> {
+    let (low, high) = (cell.min(other), cell.max(other));
+    let weight = match [high.x - low.x, high.y - low.y, high.layer - low.layer] {
+        [1, ..] => grid.right(low),
+        [_, 1, _] => grid.down(low),
+        _ => grid.via(low),
+    };
+    (weight != BLOCKED).then_some(weight)
+}
+
+/// The neighbours of a cell in the order in which a path that is `near` a cell tries them, as
+/// docs/routing.md has it. `before` is the path's cell before.
+fn in_order(grid: &RoutingGrid, cell: Cell, near: Cell, before: Option<Cell>) -> Vec<Cell> {
+    let moved = |x: i64, y: i64, layer: i64| {
+        let at = [(cell.x, x), (cell.y, y), (cell.layer, layer)];
+        let [x, y, layer] = at.map(|(at, step)| u32::try_from(i64::from(at) + step).ok());
+        let (x, y, layer) = (x?, y?, layer?);
+        let inside = x < grid.width() && y < grid.height() && layer < grid.layers();
+        inside.then_some(Cell { x, y, layer })
+    };
+    let towards = |at: u32, near: u32| (i64::from(near) - i64::from(at)).signum();
+    let (x, y) = (towards(cell.x, near.x), towards(cell.y, near.y));
+    let mut order = Vec::new();
+    // Along the layer towards the cell: straight on, else along the row before the column.
+    let straight_on = before.and_then(|before| {
+        let step = [(before.x, cell.x), (before.y, cell.y)];
+        let step = step.map(|(before, cell)| i64::from(cell) - i64::from(before));
+        let leads_there = step != [0, 0] && (step == [x, 0] || step == [0, y]);
+        leads_there.then_some((step[0], step[1]))
+    });
+    for (dx, dy) in straight_on.into_iter().chain([(x, 0), (0, y)]) {
+        if (dx, dy) != (0, 0) {
+            order.push(moved(dx, dy, 0));
+        }
+    }
+    let layers = if near.layer < cell.layer {
+        [-1, 1]
+    } else {
+        [1, -1]
+    };
+    order.extend(layers.map(|layer| moved(0, 0, layer)));
+    order.extend([(1, 0), (0, 1), (-1, 0), (0, -1)].map(|(dx, dy)| moved(dx, dy, 0)));
+    order.into_iter().flatten().collect()
+}
+
+proptest! {
+    #![proptest_config(cases(200))]
+
+    /// All cheapest paths but one are other ones.
+    #[test]
+    fn of_cheapest_paths_the_rule_chooses(case in any_case(), two_ways in any::<bool>()) {
+        let mut grid = case.grid.clone();
+        for index in 0..grid.cell_count() {
+            let cell = grid.cell(index);
+            // Few different weights, so that many paths are equally cheap.
+            let weight = |weight: u32| match weight {
+                BLOCKED => BLOCKED,
+                weight => 1 + u32::from(two_ways && weight == 5),
+            };
+            if cell.x + 1 < grid.width() {
+                grid.set_right(cell, weight(grid.right(cell))).unwrap();
+            }
+            if cell.y + 1 < grid.height() {
+                grid.set_down(cell, weight(grid.down(cell))).unwrap();
+            }
+            if cell.layer + 1 < grid.layers() {
+                grid.set_via(cell, weight(grid.via(cell))).unwrap();
+            }
+        }
+        let capacities = EdgeCounts::uniform(&grid, 1, 1).unwrap();
+        let options = NegotiationOptions::default().margin(20);
+        for net in case.nets.iter().filter(|net| net.pins.len() == 2) {
+            let [near, pin] = [0, 1].map(|pin| net.pins[pin].cells[0]);
+            let net = Net::from_cells([near, pin]);
+            let found = Engine::cpu().negotiate(&grid, &capacities, &[net], &options).unwrap();
+            let costs = route_oracle::dijkstra(&grid, &[near]);
+            let cost = |cell: Cell| costs[grid.index(cell) as usize];
+            if cost(pin) == u64::MAX {
+                prop_assert_eq!(found.routes[0].unreached(), &[1][..]);
+                continue;
+            }
+            let mut expected = Vec::new();
+            let (mut cell, mut before) = (pin, None);
+            while cell != near {
+                let cheapest = in_order(&grid, cell, near, before).into_iter().find(|&next| {
+                    let weight = weight(&grid, cell, next);
+                    weight.is_some_and(|weight| {
+                        cost(next).checked_add(weight.into()) == Some(cost(cell))
+                    })
+                });
+                let next = cheapest.unwrap();
+                expected.push((cell.min(next), cell.max(next)));
+                before = Some(cell);
+                cell = next;
+            }
+            expected.sort();
+            let edges = found.routes[0].edges().map(|(a, b)| (a.min(b), a.max(b)));
+            let mut edges: Vec<_> = edges.collect();
+            edges.sort();
+            prop_assert_eq!(edges, expected, "from {:?} to {:?}", pin, near);
+        }
+    }
+}
+
+/// What was found on 27 November 2026. Trees that are as legal, but other ones, mean that the order
+/// of nets, the costs of edges or their history have changed, which the changelog must say.
+#[test]
+fn trees_are_those_of_before() {
+    let found = [3, 4, 5, 6].map(|seed| {
+        let case = small(seed).demand(0.7).generate(seed).unwrap();
+        let found = negotiate(&case);
+        let text = route_text(&case, &found);
+        let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        (found.rounds.len(), found.wire_length(), hash)
+    });
+    let expected = [
+        (3, 686, 8_530_687_833_317_123_702),
+        (4, 1032, 7_220_150_576_867_993_872),
+        (4, 1333, 9_190_909_838_288_317_138),
+        (4, 637, 3_566_462_815_995_806_976),
+    ];
+    assert_eq!(found, expected);
 }
 
 /// An estimate that is too large would hide the cheap way: through the next layer but one, far from

@@ -4,8 +4,9 @@ use trazar::Engine;
 use trazar::generate::RandomNets;
 use trazar::route::{Net, RouteOptions, Window};
 use trazar_test_support::seeds::{Random, seed_or};
+use trazar_test_support::threads::on_threads;
 
-use super::{THREADS, algorithms, by, on_threads, route};
+use super::{THREADS, algorithms, by, route};
 
 #[test]
 fn many_nets_have_the_routes_of_each_alone() {

@@ -25,6 +25,28 @@ pub(crate) fn run<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Ru
     Run::of(command().args(arguments).output().unwrap())
 }
 
+/// Checks that each tag of an SVG document is closed, in order; returns the tags' names.
+#[track_caller]
+pub(crate) fn svg_tags(svg: &str) -> Vec<&str> {
+    let (mut names, mut open) = (Vec::new(), Vec::new());
+    let text = svg.split('<').skip(1);
+    for tag in text.map(|text| text.split_once('>').expect(svg).0) {
+        assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
+        let name = tag.split([' ', '\n', '/']).next().unwrap();
+        match tag.strip_prefix('/') {
+            Some(closed) => assert_eq!(open.pop(), Some(closed), "{svg}"),
+            None => {
+                names.push(name);
+                if !tag.ends_with('/') {
+                    open.push(name);
+                }
+            }
+        }
+    }
+    assert!(open.is_empty(), "{open:?} are open: {svg}");
+    names
+}
+
 /// Traces `image` to `out`.
 #[track_caller]
 pub(crate) fn trace(image: &Path, out: &Path, options: &[&str]) -> Run {

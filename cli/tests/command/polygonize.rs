@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tiff::encoder::{DirectoryEncoder, TiffEncoder, TiffKind, colortype};
 use tiff::tags::Tag;
 
-use crate::common::{Folder, Run, command, header, run};
+use crate::common::{Folder, Run, command, header, run, svg_tags};
 
 /// Three classes: a 7 in a hole of 4s, 4s apart, and 0.
 const CLASSES: [u8; 20] = [
@@ -348,11 +348,9 @@ fn simplified() {
     let svg = folder.at("a.svg");
     let svg = ["-o", svg.to_str().unwrap(), "--simplify", "1"];
     polygonize(&steps, &svg).succeeded();
-    assert!(
-        fs::read_to_string(folder.at("a.svg"))
-            .unwrap()
-            .contains('l')
-    );
+    let svg = fs::read_to_string(folder.at("a.svg")).unwrap();
+    assert!(svg.contains('l'));
+    svg_tags(&svg);
     polygonize(&steps, &["--simplify=-1"]).failed(2, &["--simplify", "from 0"]);
     polygonize(&steps, &["--simplify=nan"]).refused(&["--simplify", "nan"]);
     polygonize(&steps, &["--simplify-method", "visvalingam"]).refused(&["--simplify"]);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::common::{Folder, HEIGHT, WIDTH, header, ring_contours, run, trace};
+use crate::common::{Folder, HEIGHT, WIDTH, header, ring_contours, run, svg_tags, trace};
 
 #[test]
 fn json() {
@@ -103,6 +103,7 @@ fn svg() {
         "{tree}"
     );
     assert_eq!(tree.matches("<path").count(), 3);
+    svg_tags(&tree);
     // A line that is one pixel of the screen wide, without vector-effect, which not all programs
     // know.
     assert!(tree.contains("width=\"128\" height=\"112\""), "{tree}");

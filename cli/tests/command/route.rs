@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use trazar_test_seeds::skipped;
 
-use crate::common::{self, Folder, Run, header, run};
+use crate::common::{self, Folder, Run, header, run, svg_tags};
 
 /// The example in 王領崧, "Parallized Maze Routing" (sic), undated project report, and its tree.
 const EXAMPLE: &str = "3 3\n2\nPin 1 1\nPin 0 2\nVertical 24 26\nVertical 47 13\nVertical 70 2\n\
@@ -70,6 +70,9 @@ fn the_reports_example_in_every_format() {
         route(&net, &["-o", out.to_str().unwrap(), "-q"]).succeeded();
         assert!(fs::read(out).unwrap().starts_with(start), "{name}");
     }
+    let svg = fs::read_to_string(folder.at("a.svg")).unwrap();
+    let paths = svg_tags(&svg).into_iter().filter(|tag| *tag == "path");
+    assert!(paths.count() > 1, "{svg}");
 }
 
 #[test]

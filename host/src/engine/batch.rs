@@ -126,7 +126,6 @@ impl Engine {
             }
             Some(_) => items.iter().map(one).collect(),
         };
-        self.progress().report(1, 1)?;
-        results
+        self.done(results?)
     }
 }

@@ -131,8 +131,7 @@ impl Engine {
         self.progress().report(0, 1)?;
         let parts = device.cost_distance(T::any(surface), sources, options)?;
         let (width, height) = (surface.width() as u32, surface.height() as u32);
-        self.progress().report(1, 1)?;
-        Ok(CostDistance::of_parts(width, height, parts, options))
+        self.done(CostDistance::of_parts(width, height, parts, options))
     }
 
     /// Does the search on the processor, from costs that were found before, if there are any.
@@ -147,8 +146,6 @@ impl Engine {
         let algorithm = self.algorithm(options, search.frame.cells())?;
         let before = before.map(|costs| search.costs_before(costs)).transpose()?;
         let costs = cpu::costs(&search, before, algorithm, &self.progress())?;
-        let distance = CostDistance::new(search, costs, options)?;
-        self.progress().report(1, 1)?;
-        Ok(distance)
+        self.done(CostDistance::new(search, costs, options)?)
     }
 }

@@ -45,9 +45,7 @@ impl Engine {
         let Some(device) = &self.device else {
             return label::cpu::label(image, options, algorithm, &self.progress());
         };
-        let labels = device.label(image, options)?;
-        self.progress().report(1, 1)?;
-        Ok(labels)
+        self.done(device.label(image, options)?)
     }
 
     /// As [`label`](Self::label), with the labels written to an array, row by row and without
@@ -93,9 +91,7 @@ impl Engine {
         let Some(device) = &self.device else {
             return label::cpu::label_into(image, options, algorithm, &self.progress(), labels);
         };
-        let found = device.label_into(image, options, labels)?;
-        self.progress().report(1, 1)?;
-        Ok(found)
+        self.done(device.label_into(image, options, labels)?)
     }
 
     /// Labels each of many images, as [`label`](Self::label) does. The processor labels several at

@@ -46,7 +46,7 @@ impl Engine {
             None => measure::measure(labels, options, &self.progress()),
             Some(device) => {
                 let labels = ValueImage::new(labels)?.background(L::BACKGROUND)?;
-                device.measure(L::any(&labels), None, options)
+                self.done(device.measure(L::any(&labels), None, options)?)
             }
         }
     }
@@ -89,6 +89,6 @@ impl Engine {
             .into());
         };
         let labels = ValueImage::new(labels)?.background(L::BACKGROUND)?;
-        device.measure(L::any(&labels), Some(intensities), options)
+        self.done(device.measure(L::any(&labels), Some(intensities), options)?)
     }
 }

@@ -301,6 +301,12 @@ impl Engine {
     fn progress(&self) -> Progress<'_> {
         Progress(self.progress.as_deref())
     }
+
+    /// Reports that a job is done, and returns its `result`.
+    fn done<R>(&self, result: R) -> Result<R> {
+        self.progress().report(1, 1)?;
+        Ok(result)
+    }
 }
 
 impl std::fmt::Debug for Engine {

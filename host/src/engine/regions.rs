@@ -32,9 +32,10 @@ impl Engine {
         }
         match &self.device {
             None => crate::trace::cpu::values::trace_regions(image, options, &self.progress()),
-            Some(device) => device
-                .trace_regions(T::any(image), options)?
-                .with_values(image),
+            Some(device) => {
+                let regions = device.trace_regions(T::any(image), options)?;
+                self.done(regions.with_values(image)?)
+            }
         }
     }
 
@@ -56,9 +57,10 @@ impl Engine {
         }
         match &self.device {
             None => crate::trace::cpu::values::trace_values(image, options, &self.progress()),
-            Some(device) => device
-                .trace_values(T::any(image), options)?
-                .with_values(image),
+            Some(device) => {
+                let contours = device.trace_values(T::any(image), options)?;
+                self.done(contours.with_values(image)?)
+            }
         }
     }
 
@@ -109,7 +111,7 @@ impl Engine {
         }
         match &self.device {
             None => crate::label::cpu::values::label(image, connectivity, &self.progress()),
-            Some(device) => device.label_values(T::any(image), connectivity),
+            Some(device) => self.done(device.label_values(T::any(image), connectivity)?),
         }
     }
 

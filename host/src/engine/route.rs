@@ -54,12 +54,10 @@ impl Engine {
             None => route::cpu::route(grid, nets, algorithm, &self.progress())?,
             Some(device) => device.route(grid, nets, algorithm, &self.progress())?,
         };
-        let routes = match options.tree {
+        self.done(match options.tree {
             TreeKind::Nearest => routes,
             TreeKind::Improved => route::cpu::improve::improve(grid, nets, routes, options.effort)?,
-        };
-        self.progress().report(1, 1)?;
-        Ok(routes)
+        })
     }
 
     /// [`route`](Self::route) for one net.
@@ -105,9 +103,11 @@ impl Engine {
         let backend = self.backend();
         let others = RouteAlgorithm::on(backend).iter().map(|other| other.name());
         backend.check_runs("routing", "breadth-first", RUNS_ON, others)?;
-        let routes = route::cpu::route_fewest_edges(grid, nets, &self.progress())?;
-        self.progress().report(1, 1)?;
-        Ok(routes)
+        self.done(route::cpu::route_fewest_edges(
+            grid,
+            nets,
+            &self.progress(),
+        )?)
     }
 
     /// Joins the pins of each net by a tree, such that no more nets use an edge than `capacities`
@@ -199,12 +199,13 @@ impl Engine {
         if let Some(engine) = self.chosen(job, backends) {
             return engine.distances(grid, sources, options);
         }
-        match &self.device {
-            None => route::cpu::distances(grid, sources, options, &self.progress()),
+        let distances = match &self.device {
+            None => route::cpu::distances(grid, sources, options, &self.progress())?,
             Some(device) => {
                 options.algorithm_on(self.backend())?;
-                device.distances(grid, sources)
+                device.distances(grid, sources)?
             }
-        }
+        };
+        self.done(distances)
     }
 }

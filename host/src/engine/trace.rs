@@ -40,9 +40,7 @@ impl Engine {
         let Some(device) = &self.device else {
             return trace::cpu::trace(image, &options.contours, algorithm, &self.progress());
         };
-        let contours = device.trace(image, options)?;
-        self.progress().report(1, 1)?;
-        Ok(contours)
+        self.done(device.trace(image, options)?)
     }
 
     /// Traces each of many images, as [`trace`](Self::trace) does. The processor traces several at

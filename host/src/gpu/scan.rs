@@ -4,7 +4,7 @@ use cuda_std::{View, ViewMut};
 use trazar_kernels::primitives::scan;
 
 use super::{Gpu, GpuBuffer, OnGpu};
-use crate::error::{Error, Result};
+use crate::error::{Result, check_len};
 
 /// The arrays of a [`ScanState`](scan::ScanState): 8 bytes for every 6144 elements.
 pub(crate) type ScanBuffers<G> = scan::ScanBuffers<OnGpu<G>>;
@@ -42,8 +42,8 @@ impl<G: Gpu> Scanner<G> {
     /// sum of all elements.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] if an array has not the scanner's length; an earlier kernel's
-    /// failure.
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if an array has another length than
+    /// the scanner; an earlier kernel's failure.
     pub fn scan(&mut self, input: &G::Buffer<u32>, output: &mut G::Buffer<u32>) -> Result<()> {
         self.check_len(input)?;
         self.check_len(output)?;
@@ -92,12 +92,7 @@ impl<G: Gpu> Scanner<G> {
     }
 
     fn check_len(&self, values: &G::Buffer<u32>) -> Result<()> {
-        let (needed, given) = (self.n as usize, values.len());
-        if given == needed {
-            Ok(())
-        } else {
-            Err(Error::LengthMismatch { needed, given })
-        }
+        check_len(self.n as usize, values.len())
     }
 
     /// The sum of all elements of the last scan, one element on the GPU; 0 for no elements.

@@ -404,6 +404,10 @@ fn the_greatest_labels_and_intensities_need_no_more_memory_and_lose_nothing() {
     let means = found.floats("intensity_mean").unwrap();
     assert_eq!(means, [5.0, i64::MAX as f64, i64::MIN as f64]);
     assert_eq!(found.floats("intensity_std"), Some(&[0.0; 3][..]));
+    assert!(!found.is_empty());
+    let background = Samples::new(2, 1, &[0; 2]).unwrap();
+    let none = Engine::cpu().measure(background, &MeasureOptions::default());
+    assert!(none.unwrap().is_empty());
 }
 
 #[test]

@@ -88,14 +88,20 @@ const ROUTES: &str = "the routes";
 pub(crate) fn route_each(
     grid: &RoutingGrid,
     nets: &[Net],
-    mut connect: impl FnMut(&RoutingGrid, &PinCells) -> Result<Joined>,
+    progress: &Progress<'_>,
+    mut connect: impl FnMut(&RoutingGrid, &PinCells, &Progress<'_>) -> Result<Joined>,
 ) -> Result<Vec<Route>> {
     // All checks come before any work.
     let windows = Net::check_all(nets, grid.width(), grid.height(), grid.layers())?;
     let mut routes = Vec::new();
     reserve(&mut routes, nets.len(), ROUTES)?;
-    for (net, window) in nets.iter().zip(windows) {
-        routes.push(route_one(grid, net, window, &mut connect)?);
+    for (i, (net, window)) in nets.iter().zip(windows).enumerate() {
+        let route = progress.part(i, nets.len(), |progress| {
+            route_one(grid, net, window, |grid, pins| {
+                connect(grid, pins, progress)
+            })
+        });
+        routes.push(route?);
     }
     Ok(routes)
 }
@@ -124,7 +130,7 @@ pub(crate) fn route_at_once(
     let searched = searched.map(|(_, window)| cells(window));
     let all = searched.fold(0, u64::saturating_add);
     if nets.len() < 2 || !threads::are_worth_waking(all) {
-        return route_each(grid, nets, |grid, pins| connect(grid, pins, progress));
+        return route_each(grid, nets, progress, connect);
     }
     let done = AtomicU64::new(0);
     // A net's own share is of no interest, but it must learn that the work is to end.

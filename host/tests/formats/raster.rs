@@ -1,8 +1,10 @@
 //! Values as they are stored, of every format and type.
 
 use trazar::Error;
+use trazar::distance::Source;
 use trazar::formats::{
     ImageBands, NoData, RasterBands, RasterValues, ReadOptions, read_image, read_raster,
+    sources_of_raster,
 };
 
 use crate::bands::{file, interlaced_png, npy};
@@ -435,5 +437,40 @@ fn background(
                 assert_eq!(band.get(x, 0), expected, "{name}, in a band");
             }
         }
+    }
+}
+
+#[test]
+fn rasters_of_ids_are_sources() {
+    let ids = |values: RasterValues, no_data| {
+        let sources = sources_of_raster(&values, no_data, 3, 2)?;
+        Ok::<_, Error>(sources.as_slice().to_vec())
+    };
+    let expected = [Source::new(1, 0, 9), Source::new(0, 1, 4)];
+    for values in [
+        RasterValues::U8(vec![0, 9, 0, 4, 0, 200]),
+        RasterValues::U16(vec![0, 9, 0, 4, 0, 200]),
+        RasterValues::U32(vec![0, 9, 0, 4, 0, 200]),
+        RasterValues::I16(vec![0, 9, 0, 4, 0, 200]),
+        RasterValues::I32(vec![0, 9, 0, 4, 0, 200]),
+        RasterValues::I64(vec![0, 9, 0, 4, 0, 200]),
+        RasterValues::F32(vec![-0.0, 9.0, f32::NAN, 4.0, 0.0, 200.0]),
+        RasterValues::F64(vec![-0.0, 9.0, f64::NAN, 4.0, 0.0, 200.0]),
+    ] {
+        assert_eq!(ids(values, Some(200.0)).unwrap(), expected);
+    }
+    let most = u32::MAX;
+    let found = ids(RasterValues::I64(vec![0, 0, 0, 0, 0, most.into()]), None);
+    assert_eq!(found.unwrap(), [Source::new(2, 1, most)]);
+    for bad in [-1.0, 1.5, 4_294_967_296.0, f64::INFINITY] {
+        let error = ids(RasterValues::F64(vec![0.0, 0.0, 0.0, 0.0, bad, 0.0]), None);
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("row 1, column 1"), "{error}");
+    }
+    for len in [0, 5, 7] {
+        let error = ids(RasterValues::U8(vec![1; len]), None).unwrap_err();
+        assert!(matches!(error, Error::LengthMismatch { .. }), "{error}");
+        let words = format!("6 elements is needed, but one of {len} was given");
+        assert!(error.to_string().contains(&words), "{error}");
     }
 }

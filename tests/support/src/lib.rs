@@ -10,6 +10,7 @@
 //! | [`values`] | random images of values, and their regions by flooding |
 //! | [`emulators`] | emulators, and random cases that run on them |
 //! | [`kernels`] | what tests use of the kernels' crate |
+//! | [`threads`] | numbers of threads |
 //! | [`optional`] | what not every machine has: a GPU, time, real images |
 
 pub mod border_oracle;
@@ -25,6 +26,7 @@ pub mod legality;
 pub mod optional;
 pub mod route_oracle;
 pub mod routes;
+pub mod threads;
 pub mod tilings;
 pub mod tracers;
 pub mod values;

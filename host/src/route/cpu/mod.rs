@@ -48,9 +48,11 @@ pub(crate) fn route(
     };
     match algorithm {
         // All threads are at work on each net already.
-        RouteAlgorithm::SweepParallel => route_each(grid, nets, |grid, pins| {
-            sweep(grid, pins, Threads::All, progress)
-        }),
+        RouteAlgorithm::SweepParallel => {
+            route_each(grid, nets, progress, |grid, pins, progress| {
+                sweep(grid, pins, Threads::All, progress)
+            })
+        }
         RouteAlgorithm::Sweep => route_at_once(grid, nets, progress, |grid, pins, progress| {
             sweep(grid, pins, Threads::One, progress)
         }),

@@ -157,7 +157,7 @@ impl<G: Gpu> DeviceRouter<G> {
         let gpu = &self.gpu;
         // The whole grid is copied once.
         let mut whole = None;
-        net_by_net::route_each(grid, nets, |part, pins| {
+        net_by_net::route_each(grid, nets, progress, |part, pins, progress| {
             let rows = if !std::ptr::eq(part, grid) {
                 &Rows::upload(gpu, part)?
             } else if let Some(whole) = &whole {

@@ -464,3 +464,133 @@ impl Marks {
         Some((row * self.row_words * WORD_BITS + x, side))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::values::ValuePlanes;
+    use super::*;
+    use crate::image::{Samples, ValueImage};
+    use crate::seeds::{Random, seed_or};
+    use crate::trace::ValueBand;
+
+    /// Values in rows; 0 is background.
+    struct Picture {
+        width: u32,
+        height: u32,
+        values: Vec<u8>,
+    }
+
+    impl Picture {
+        fn get(&self, x: i64, y: i64) -> u8 {
+            let inside = 0..i64::from(self.width);
+            if !inside.contains(&x) || !(0..i64::from(self.height)).contains(&y) {
+                return 0;
+            }
+            self.values[(y * i64::from(self.width) + x) as usize]
+        }
+
+        /// Whether two pixels are of one value, and not background.
+        fn same(&self, (x, y): (i64, i64), other: (i64, i64)) -> bool {
+            self.get(x, y) != 0 && self.get(x, y) == self.get(other.0, other.1)
+        }
+
+        /// [`Joined::may_begin_outer`], pixel by pixel.
+        fn may_begin_outer(&self, x: i64, y: i64, joined: Joined) -> bool {
+            if self.get(x, y) == 0 || self.same((x, y), (x - 1, y)) {
+                return false;
+            }
+            let above: &[i64] = match joined {
+                Joined::Four => &[0],
+                Joined::Eight => &[-1, 0, 1],
+            };
+            let mut at = x;
+            loop {
+                if above.iter().any(|dx| self.same((at, y), (at + dx, y - 1))) {
+                    return false;
+                }
+                let goes_on = self.same((at, y), (at + 1, y));
+                if !goes_on || at % 64 == 63 {
+                    return true;
+                }
+                at += 1;
+            }
+        }
+
+        /// [`may_begin_hole`], pixel by pixel.
+        fn may_begin_hole(&self, x: i64, y: i64) -> bool {
+            if self.same((x, y), (x + 1, y)) || !self.same((x, y), (x + 1, y - 1)) {
+                return false;
+            }
+            let mut at = x;
+            while at % 64 != 63 {
+                at += 1;
+                if self.same((at, y - 1), (at, y)) || at % 64 == 63 {
+                    return true;
+                }
+                if !self.same((at, y - 1), (at + 1, y - 1)) {
+                    return self.same((at, y - 1), (at + 1, y));
+                }
+            }
+            true
+        }
+
+        fn check<S: Strips>(&self, strip: S, joined: Joined) -> [usize; 2] {
+            let mut sides = Sides::with_room(&strip, self.height).unwrap();
+            sides.find(&strip, 0..self.height, joined).unwrap();
+            let mut found = [0; 2];
+            for y in 0..self.height {
+                for x in 0..self.width {
+                    let place = sides.plane.place(x, y);
+                    let word = &sides.marks.sides[place / WORD_BITS];
+                    let starts = [word.start_west, word.start_east]
+                        .map(|starts| starts >> (place % WORD_BITS) & 1 == 1);
+                    let (i, j) = (i64::from(x), i64::from(y));
+                    let expected = [
+                        self.may_begin_outer(i, j, joined),
+                        self.may_begin_hole(i, j),
+                    ];
+                    assert_eq!(starts, expected, "({x}, {y})");
+                    found = [0, 1].map(|k| found[k] + usize::from(starts[k]));
+                }
+            }
+            found
+        }
+    }
+
+    #[test]
+    fn borders_may_begin_where_nothing_of_their_region_is_above() {
+        let mut random = Random::new(seed_or(61));
+        let mut found = [0; 2];
+        for _ in 0..60 {
+            let (width, height) = (1 + random.below(200), 1 + random.below(20));
+            let (values, share) = (1 + random.below(3), 1 + random.below(9));
+            let values = (0..width * height).map(|_| match random.below(10) < share {
+                true => 1 + random.below(values) as u8,
+                false => 0,
+            });
+            let mut picture = Picture {
+                width,
+                height,
+                values: values.collect(),
+            };
+            for joined in [Joined::Four, Joined::Eight] {
+                let samples = Samples::new(width, height, &picture.values).unwrap();
+                let image = ValueImage::new(samples).unwrap().background(0).unwrap();
+                let planes = ValuePlanes::of(&ValueBand::new(&image, 0)).unwrap();
+                let of_values = picture.check(&planes, joined);
+                found = [0, 1].map(|k| found[k] + of_values[k]);
+            }
+            picture
+                .values
+                .iter_mut()
+                .for_each(|value| *value = (*value).min(1));
+            let bits =
+                BinaryImage::from_fn(width, height, |x, y| picture.get(x.into(), y.into()) != 0);
+            let bits = bits.unwrap();
+            for joined in [Joined::Four, Joined::Eight] {
+                picture.check(Band::whole(&bits), joined);
+            }
+        }
+        assert!(found.iter().all(|&count| count > 1000), "{found:?}");
+    }
+}

@@ -301,6 +301,9 @@ fn parts_that_do_not_fit_are_refused() {
     let picture = Picture::new(20, 12, |x, y| (x * y % 3) as u8);
     let other = Picture::new(20, 12, |x, y| ((x + 1) * y % 3) as u8);
     let narrow = Picture::new(19, 12, |x, y| (x * y % 3) as u8);
+    // Their first and their last pixel are compared, too.
+    let first = Picture::new(20, 12, |x, y| if x == 0 { 7 } else { (x * y % 3) as u8 });
+    let last = Picture::new(20, 12, |x, y| if x == 19 { 7 } else { (x * y % 3) as u8 });
     let mut masked = Picture::new(20, 12, |x, y| (x * y % 3) as u8);
     masked.mask = Some(BinaryImage::from_fn(20, 12, |x, _| x != 5).unwrap());
     let four = RegionOptions::default();
@@ -312,16 +315,10 @@ fn parts_that_do_not_fit_are_refused() {
     let upper = || picture.part(0..6, 6, &four);
     differ(upper(), narrow.part(6..12, 6, &four), "width");
     differ(upper(), picture.part(6..12, 6, &eight), "connectivity");
-    differ(
-        upper(),
-        other.part(6..12, 6, &four),
-        "the rows at their seam",
-    );
-    differ(
-        upper(),
-        masked.part(6..12, 6, &four),
-        "the rows at their seam",
-    );
+    for other in [other, first, last, masked] {
+        let lower = other.part(6..12, 6, &four);
+        differ(upper(), lower, "the rows at their seam");
+    }
     assert!(matches!(
         RegionPart::join(upper(), picture.part(7..12, 5, &four)),
         Err(Error::PartsNotAdjacent { .. })

@@ -59,7 +59,7 @@ pub(crate) fn improve(
 ) -> Result<Vec<Route>> {
     let start = Instant::now();
     let mut sources = nets.iter().zip(&plain).enumerate();
-    let improved = route_each(grid, nets, |part, pins| {
+    let improved = route_each(grid, nets, &Progress::SILENT, |part, pins, _| {
         let Some((done, (net, plain))) = sources.next() else {
             return Ok(Joined::default());
         };

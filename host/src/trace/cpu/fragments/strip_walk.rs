@@ -175,7 +175,7 @@ impl<P: Pixels, K: Walk, N: NextNode> StripWalk<'_, P, K, N> {
         loop {
             let mut latest = [0; MOST_STEPS];
             let mut count = 0;
-            let mut ends = false;
+            let mut ends;
             let (mut at, mut step);
             loop {
                 at = node;

@@ -1,0 +1,271 @@
+//! [`Engine`]: what its jobs have in common, on the processor and on an emulator.
+
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
+
+use trazar::distance::{CostDistanceOptions, CostSurface, Source, Sources, StepCost};
+use trazar::generate::{CompetingNets, blobs, cells, friction};
+use trazar::label::BandSource;
+use trazar::measure::MeasureOptions;
+use trazar::route::{DistanceOptions, NegotiationOptions};
+use trazar::trace::ContourOptions;
+use trazar::{
+    Approximation, BinaryImage, Cell, Connectivity, Engine, Error, Geometry, LabelOptions,
+    RegionOptions, Result, RouteOptions, Samples, TraceOptions, ValueImage, ValueRows,
+};
+use trazar_test_support::emulators::{emulator_of, seed};
+use trazar_test_support::threads::on_threads;
+
+/// A job, by name.
+type Job<'a> = (&'static str, &'a Work<'a>);
+
+type Work<'a> = dyn Fn(&Engine) -> Result<()> + Sync + 'a;
+
+/// Cells that touch each other.
+fn labels() -> Vec<u32> {
+    cells(90, 40, 12, seed()).unwrap()
+}
+
+fn values(labels: &[u32]) -> ValueImage<'_, u32> {
+    ValueImage::new(Samples::new(90, 40, labels).unwrap()).unwrap()
+}
+
+/// The shares of its work that a job reports.
+fn shares(engine: &Engine, job: &Work<'_>) -> Vec<f64> {
+    let shares = Arc::new(Mutex::new(Vec::new()));
+    let reported = Arc::clone(&shares);
+    let engine = engine.clone().with_progress(move |share| {
+        reported.lock().unwrap().push(share);
+        ControlFlow::Continue(())
+    });
+    // On one thread, what is done never gets less.
+    on_threads(1, || job(&engine)).unwrap();
+    std::mem::take(&mut *shares.lock().unwrap())
+}
+
+#[test]
+fn progress_ends_with_all_of_the_work() {
+    let image = &blobs(90, 40, seed()).unwrap();
+    let images = &vec![image.clone(); 3];
+    let labels = labels();
+    let samples = || Samples::new(90, 40, &labels).unwrap();
+    let value_images = &vec![values(&labels); 3];
+    let values = &values(&labels);
+    let friction = friction(90, 40, seed()).unwrap();
+    let surface = &CostSurface::new(Samples::new(90, 40, &friction).unwrap());
+    let sources = &Sources::from_cells([(0, 0), (40, 20)]);
+    let case = CompetingNets::default()
+        .width(20)
+        .height(20)
+        .nets(10)
+        .reach(8);
+    let case = &case.generate(seed()).unwrap();
+    let (grid, nets) = (&case.grid, &case.nets[..]);
+    let capacities = case.capacities.as_ref().unwrap();
+    let four = Connectivity::Four;
+    let everywhere: [Job<'_>; 16] = [
+        ("trace", &|engine| {
+            engine.trace(image, &TraceOptions::default()).map(drop)
+        }),
+        ("trace_batch", &|engine| {
+            engine
+                .trace_batch(images, &TraceOptions::default())
+                .map(drop)
+        }),
+        ("label", &|engine| {
+            engine.label(image, &LabelOptions::default()).map(drop)
+        }),
+        ("label_batch", &|engine| {
+            engine
+                .label_batch(images, &LabelOptions::default())
+                .map(drop)
+        }),
+        ("trace_regions", &|engine| {
+            engine
+                .trace_regions(values, &RegionOptions::default())
+                .map(drop)
+        }),
+        ("trace_regions_batch", &|engine| {
+            engine
+                .trace_regions_batch(value_images, &RegionOptions::default())
+                .map(drop)
+        }),
+        ("trace_values", &|engine| {
+            engine
+                .trace_values(values, &ContourOptions::default())
+                .map(drop)
+        }),
+        ("trace_values_batch", &|engine| {
+            engine
+                .trace_values_batch(value_images, &ContourOptions::default())
+                .map(drop)
+        }),
+        ("label_values", &|engine| {
+            engine.label_values(values, four).map(drop)
+        }),
+        ("label_values_batch", &|engine| {
+            engine.label_values_batch(value_images, four).map(drop)
+        }),
+        ("measure", &|engine| {
+            engine
+                .measure(samples(), &MeasureOptions::default())
+                .map(drop)
+        }),
+        ("measure_batch", &|engine| {
+            engine
+                .measure_batch(&[samples(), samples()], &MeasureOptions::default())
+                .map(drop)
+        }),
+        ("cost_distance", &|engine| {
+            engine
+                .cost_distance(surface, sources, &CostDistanceOptions::default())
+                .map(drop)
+        }),
+        ("route", &|engine| {
+            engine.route(grid, nets, &RouteOptions::default()).map(drop)
+        }),
+        ("negotiate", &|engine| {
+            engine
+                .negotiate(grid, capacities, nets, &NegotiationOptions::default())
+                .map(drop)
+        }),
+        ("distances", &|engine| {
+            let source = [Cell::default()];
+            engine
+                .distances(grid, &source, &DistanceOptions::default())
+                .map(drop)
+        }),
+    ];
+    let on_the_processor: [Job<'_>; 2] = [
+        ("sieve", &|engine| engine.sieve(values, 9, four).map(drop)),
+        ("route_fewest_edges", &|engine| {
+            engine.route_fewest_edges(grid, nets).map(drop)
+        }),
+    ];
+    let on_emulators = everywhere
+        .iter()
+        .map(|job| (Engine::on(emulator_of(seed())), job));
+    let on_processor = everywhere.iter().chain(&on_the_processor);
+    for (engine, (name, job)) in on_emulators.chain(on_processor.map(|job| (Engine::cpu(), job))) {
+        let name = format!("{name} on {}", engine.backend().name());
+        let shares = shares(&engine, *job);
+        assert_eq!(shares.last(), Some(&1.0), "{name}: {shares:?}");
+        assert!(shares.is_sorted() && shares[0] >= 0.0, "{name}: {shares:?}");
+    }
+}
+
+#[test]
+fn options_that_no_contours_have_are_refused() {
+    let options = ContourOptions::default();
+    let options = options
+        .geometry(Geometry::Edges)
+        .approximation(Approximation::TehChinL1);
+    let image = BinaryImage::from_art("##.#").unwrap();
+    let labels = labels();
+    for engine in [Engine::cpu(), Engine::on(emulator_of(seed()))] {
+        let traces = options.into();
+        for refused in [
+            engine.trace(&image, &traces).map(drop),
+            engine.trace_batch(&[], &traces).map(drop),
+            engine
+                .trace_batch(&[image.clone(), image.clone()], &traces)
+                .map(drop),
+            engine.trace_values(&values(&labels), &options).map(drop),
+            engine
+                .trace_values_batch(&[values(&labels)], &options)
+                .map(drop),
+        ] {
+            assert!(
+                matches!(refused, Err(Error::InvalidOption { .. })),
+                "{refused:?}"
+            );
+        }
+    }
+}
+
+/// No rows.
+struct NoRows;
+
+impl BandSource<ValueRows<u32>> for NoRows {
+    fn width(&self) -> u32 {
+        90
+    }
+
+    fn height(&self) -> u32 {
+        40
+    }
+
+    fn next_band(&mut self, _: u32) -> Result<Option<ValueRows<u32>>> {
+        panic!("the job has begun")
+    }
+
+    fn rewind(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn jobs_of_the_processor_are_refused_elsewhere() {
+    let labels = labels();
+    let friction = friction(90, 40, seed()).unwrap();
+    let surface = CostSurface::new(Samples::new(90, 40, &friction).unwrap());
+    let mut sources = Sources::default();
+    sources.push(Source::new(1, 2, 3)).unwrap();
+    let options = CostDistanceOptions::default();
+    let cpu = Engine::cpu();
+    let found = cpu.cost_distance(&surface, &sources, &options).unwrap();
+    let entered = options.step_cost(StepCost::Entered);
+    let case = CompetingNets::default()
+        .width(20)
+        .height(20)
+        .nets(3)
+        .reach(8);
+    let case = case.generate(seed()).unwrap();
+    let emulator = Engine::on(emulator_of(seed()));
+    for refused in [
+        emulator
+            .sieve(&values(&labels), 9, Connectivity::Four)
+            .map(drop),
+        emulator
+            .label_value_bands(NoRows, Connectivity::Four, 1 << 30)
+            .map(drop),
+        emulator
+            .cost_distance(&surface, &sources, &entered)
+            .map(drop),
+        emulator
+            .lower_cost_distance(&surface, found.costs(), &sources, &options)
+            .map(drop),
+        emulator
+            .route_fewest_edges(&case.grid, &case.nets)
+            .map(drop),
+    ] {
+        let Err(Error::Unavailable { .. }) = refused else {
+            panic!("{refused:?}");
+        };
+    }
+}
+
+#[test]
+fn the_processor_has_no_gpus_and_keeps_nothing_on_them() {
+    let (cpu, emulator) = (Engine::cpu(), Engine::on(emulator_of(seed())));
+    assert_eq!((cpu.gpu_count(), emulator.gpu_count()), (0, 1));
+    assert_eq!((cpu.working_memory(), cpu.release_working_memory()), (0, 0));
+
+    // Each job's memory counts.
+    let image = blobs(90, 40, seed()).unwrap();
+    emulator.trace(&image, &TraceOptions::default()).unwrap();
+    let of_tracing = emulator.working_memory();
+    let friction = friction(90, 40, seed()).unwrap();
+    let surface = CostSurface::new(Samples::new(90, 40, &friction).unwrap());
+    let sources = Sources::from_cells([(0, 0)]);
+    emulator
+        .cost_distance(&surface, &sources, &CostDistanceOptions::default())
+        .unwrap();
+    let of_both = emulator.working_memory();
+    assert!(
+        0 < of_tracing && of_tracing < of_both,
+        "{of_tracing} {of_both}"
+    );
+    assert_eq!(emulator.release_working_memory(), of_both);
+    assert_eq!(emulator.working_memory(), 0);
+}
