@@ -51,7 +51,8 @@ pub fn masks(test: &str) -> Option<PathBuf> {
 /// There is no mask, or one cannot be read.
 pub fn for_each_mask(folder: &Path, mut check: impl FnMut(&str, &BinaryImage)) {
     let mut found = 0;
-    for entry in std::fs::read_dir(folder).unwrap() {
+    let entries = std::fs::read_dir(folder);
+    for entry in entries.unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "png") {
             let read = read_image(&path, &ReadOptions::default());

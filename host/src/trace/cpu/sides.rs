@@ -8,10 +8,10 @@
 //! - a west side that no border has passed yet begins an outer border, an east side a hole's;
 //! - the last side of its region before it in the row tells which border the new one lies in.
 //!
-//! For both, most sides don't matter. A border can begin only where a pixel's neighbours allow it:
-//! such sides are **starts**. For the latter, a border must be found by a side that it passes: only
-//! the sides just before starts are **queried**. Each of these has a slot, found by rank
-//! (population counts).
+//! For both, most sides don't matter. A region begins only with a run that has nothing of the
+//! region above it, and a hole only below pixels of its region: the sides there are **starts**. For
+//! the latter, a border must be found by a side that it passes: only the sides just before starts
+//! are **queried**. Each of these has a slot, found by rank (population counts).
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU32;
@@ -205,7 +205,7 @@ impl Sides {
 
 impl Joined {
     /// The pixels at which an outer border may begin: first pixels of a run with nothing of their
-    /// region above it. A run that goes on in the next word counts up to the word's end.
+    /// region above it. Only the run's pixels up to the word's end are looked at.
     #[inline(always)]
     pub(super) fn may_begin_outer(self, row: BesideBits, above: BesideBits) -> u64 {
         let joined_above = match self {
@@ -217,10 +217,9 @@ impl Joined {
     }
 }
 
-/// The pixels after which a hole may begin, which is there with the pixel to the E: from there on,
-/// all pixels above are of the region, until the region comes again in the row. If that is in the
-/// next word, the pixels up to the word's end count. `above_east` are the pixels of the row above
-/// whose E neighbours belong to the same region.
+/// The pixels to the E of which a hole may begin: from there on, all pixels above belong to the
+/// region, until the region comes again in the row. Only the pixels up to the word's end are looked
+/// at. `above_east` are the pixels of the row above whose E neighbours belong to the same region.
 #[inline(always)]
 fn may_begin_hole(row: BesideBits, above: BesideBits, above_east: impl FnOnce() -> u64) -> u64 {
     // The hole comes right after a run's last pixel, with the region to the NE of that.
