@@ -16,10 +16,16 @@ use trazar::{
 use trazar_test_support::emulators::{emulator_of, seed};
 use trazar_test_support::threads::on_threads;
 
-/// A job, by name.
-type Job<'a> = (&'static str, &'a Work<'a>);
-
+/// What a job does, without its result.
 type Work<'a> = dyn Fn(&Engine) -> Result<()> + Sync + 'a;
+
+/// A job with its name.
+fn job<'a, R>(
+    name: &'static str,
+    work: impl Fn(&Engine) -> Result<R> + Sync + 'a,
+) -> (&'static str, Box<Work<'a>>) {
+    (name, Box::new(move |engine| work(engine).map(drop)))
+}
 
 /// Cells that touch each other.
 fn labels() -> Vec<u32> {
@@ -63,84 +69,51 @@ fn progress_ends_with_all_of_the_work() {
     let (grid, nets) = (&case.grid, &case.nets[..]);
     let capacities = case.capacities.as_ref().unwrap();
     let four = Connectivity::Four;
-    let everywhere: [Job<'_>; 16] = [
-        ("trace", &|engine| {
-            engine.trace(image, &TraceOptions::default()).map(drop)
+    let everywhere = [
+        job("trace", |on| on.trace(image, &TraceOptions::default())),
+        job("trace_batch", |on| {
+            on.trace_batch(images, &TraceOptions::default())
         }),
-        ("trace_batch", &|engine| {
-            engine
-                .trace_batch(images, &TraceOptions::default())
-                .map(drop)
+        job("label", |on| on.label(image, &LabelOptions::default())),
+        job("label_batch", |on| {
+            on.label_batch(images, &LabelOptions::default())
         }),
-        ("label", &|engine| {
-            engine.label(image, &LabelOptions::default()).map(drop)
+        job("trace_regions", |on| {
+            on.trace_regions(values, &RegionOptions::default())
         }),
-        ("label_batch", &|engine| {
-            engine
-                .label_batch(images, &LabelOptions::default())
-                .map(drop)
+        job("trace_regions_batch", |on| {
+            on.trace_regions_batch(value_images, &RegionOptions::default())
         }),
-        ("trace_regions", &|engine| {
-            engine
-                .trace_regions(values, &RegionOptions::default())
-                .map(drop)
+        job("trace_values", |on| {
+            on.trace_values(values, &ContourOptions::default())
         }),
-        ("trace_regions_batch", &|engine| {
-            engine
-                .trace_regions_batch(value_images, &RegionOptions::default())
-                .map(drop)
+        job("trace_values_batch", |on| {
+            on.trace_values_batch(value_images, &ContourOptions::default())
         }),
-        ("trace_values", &|engine| {
-            engine
-                .trace_values(values, &ContourOptions::default())
-                .map(drop)
+        job("label_values", |on| on.label_values(values, four)),
+        job("label_values_batch", |on| {
+            on.label_values_batch(value_images, four)
         }),
-        ("trace_values_batch", &|engine| {
-            engine
-                .trace_values_batch(value_images, &ContourOptions::default())
-                .map(drop)
+        job("measure", |on| {
+            on.measure(samples(), &MeasureOptions::default())
         }),
-        ("label_values", &|engine| {
-            engine.label_values(values, four).map(drop)
+        job("measure_batch", |on| {
+            on.measure_batch(&[samples(), samples()], &MeasureOptions::default())
         }),
-        ("label_values_batch", &|engine| {
-            engine.label_values_batch(value_images, four).map(drop)
+        job("cost_distance", |on| {
+            on.cost_distance(surface, sources, &CostDistanceOptions::default())
         }),
-        ("measure", &|engine| {
-            engine
-                .measure(samples(), &MeasureOptions::default())
-                .map(drop)
+        job("route", |on| on.route(grid, nets, &RouteOptions::default())),
+        job("negotiate", |on| {
+            on.negotiate(grid, capacities, nets, &NegotiationOptions::default())
         }),
-        ("measure_batch", &|engine| {
-            engine
-                .measure_batch(&[samples(), samples()], &MeasureOptions::default())
-                .map(drop)
-        }),
-        ("cost_distance", &|engine| {
-            engine
-                .cost_distance(surface, sources, &CostDistanceOptions::default())
-                .map(drop)
-        }),
-        ("route", &|engine| {
-            engine.route(grid, nets, &RouteOptions::default()).map(drop)
-        }),
-        ("negotiate", &|engine| {
-            engine
-                .negotiate(grid, capacities, nets, &NegotiationOptions::default())
-                .map(drop)
-        }),
-        ("distances", &|engine| {
-            let source = [Cell::default()];
-            engine
-                .distances(grid, &source, &DistanceOptions::default())
-                .map(drop)
+        job("distances", |on| {
+            on.distances(grid, &[Cell::default()], &DistanceOptions::default())
         }),
     ];
-    let on_the_processor: [Job<'_>; 2] = [
-        ("sieve", &|engine| engine.sieve(values, 9, four).map(drop)),
-        ("route_fewest_edges", &|engine| {
-            engine.route_fewest_edges(grid, nets).map(drop)
-        }),
+    let on_the_processor = [
+        job("sieve", |on| on.sieve(values, 9, four)),
+        job("route_fewest_edges", |on| on.route_fewest_edges(grid, nets)),
     ];
     let on_emulators = everywhere
         .iter()
@@ -148,7 +121,7 @@ fn progress_ends_with_all_of_the_work() {
     let on_processor = everywhere.iter().chain(&on_the_processor);
     for (engine, (name, job)) in on_emulators.chain(on_processor.map(|job| (Engine::cpu(), job))) {
         let name = format!("{name} on {}", engine.backend().name());
-        let shares = shares(&engine, *job);
+        let shares = shares(&engine, job);
         assert_eq!(shares.last(), Some(&1.0), "{name}: {shares:?}");
         assert!(shares.is_sorted() && shares[0] >= 0.0, "{name}: {shares:?}");
     }

@@ -1,6 +1,6 @@
 //! Progress reports.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use crate::error::{Error, Result};
 
@@ -18,20 +18,22 @@ impl Progress<'_> {
     /// Reports to nobody.
     pub(crate) const SILENT: Self = Self(None);
 
-    /// Does part `index` of `count` parts of the work, whose own progress is its share of the whole.
+    /// Does the steps `part` of `total`, and passes the progress of `work` on as a share of all
+    /// steps.
     ///
     /// # Errors
     /// Those of `work`.
     pub(crate) fn part<T>(
         &self,
-        index: usize,
-        count: usize,
+        part: Range<u64>,
+        total: u64,
         work: impl FnOnce(&Progress<'_>) -> Result<T>,
     ) -> Result<T> {
         let Some(report) = self.0 else {
             return work(&Progress::SILENT);
         };
-        let of_part = |share: f64| report((index as f64 + share) / count as f64);
+        let (start, len) = (part.start as f64, (part.end - part.start) as f64);
+        let of_part = |share: f64| report((start + share * len) / total as f64);
         work(&Progress(Some(&of_part)))
     }
 

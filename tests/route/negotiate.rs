@@ -265,6 +265,31 @@ fn the_checker_finds_what_is_planted() {
     assert!(problem.violations(less).contains(&nets));
 }
 
+/// The grid with a new weight for each edge that is not blocked.
+fn with_weights(grid: &RoutingGrid, weight: impl Fn(u32) -> u32) -> RoutingGrid {
+    let mut changed = grid.clone();
+    let of = |before| {
+        if before == BLOCKED {
+            before
+        } else {
+            weight(before)
+        }
+    };
+    for index in 0..grid.cell_count() {
+        let cell = grid.cell(index);
+        if cell.x + 1 < grid.width() {
+            changed.set_right(cell, of(grid.right(cell))).unwrap();
+        }
+        if cell.y + 1 < grid.height() {
+            changed.set_down(cell, of(grid.down(cell))).unwrap();
+        }
+        if cell.layer + 1 < grid.layers() {
+            changed.set_via(cell, of(grid.via(cell))).unwrap();
+        }
+    }
+    changed
+}
+
 proptest! {
     #![proptest_config(cases(400))]
 
@@ -302,20 +327,7 @@ proptest! {
     #[test]
     fn a_net_alone_gets_a_cheapest_path(case in any_case()) {
         // Weights above 0, as an edge of weight 0 costs a little here.
-        let mut grid = case.grid.clone();
-        for index in 0..grid.cell_count() {
-            let cell = grid.cell(index);
-            let raised = |weight: u32| if weight == BLOCKED { weight } else { weight + 1 };
-            if cell.x + 1 < grid.width() {
-                grid.set_right(cell, raised(grid.right(cell))).unwrap();
-            }
-            if cell.y + 1 < grid.height() {
-                grid.set_down(cell, raised(grid.down(cell))).unwrap();
-            }
-            if cell.layer + 1 < grid.layers() {
-                grid.set_via(cell, raised(grid.via(cell))).unwrap();
-            }
-        }
+        let grid = with_weights(&case.grid, |weight| weight + 1);
         let capacities = EdgeCounts::uniform(&grid, 1, 1).unwrap();
         let area = grid.width().max(grid.height());
         let options = NegotiationOptions::default().margin(area);
@@ -404,17 +416,6 @@ fn what_cannot_be_routed_ends_and_is_reported() {
     assert!(unreached(&found).iter().all(Vec::is_empty));
 }
 
-/// The weight of the edge between neighbours; `None` if there is none, or it is blocked.
-fn weight(grid: &RoutingGrid, cell: Cell, other: Cell) -> Option<u32> {
-    let (low, high) = (cell.min(other), cell.max(other));
-    let weight = match [high.x - low.x, high.y - low.y, high.layer - low.layer] {
-        [1, ..] => grid.right(low),
-        [_, 1, _] => grid.down(low),
-        _ => grid.via(low),
-    };
-    (weight != BLOCKED).then_some(weight)
-}
-
 /// The neighbours of a cell in the order in which a path that is `near` a cell tries them, as
 /// docs/routing.md has it. `before` is the path's cell before.
 fn in_order(grid: &RoutingGrid, cell: Cell, near: Cell, before: Option<Cell>) -> Vec<Cell> {
@@ -456,24 +457,9 @@ proptest! {
     /// All cheapest paths but one are other ones.
     #[test]
     fn of_cheapest_paths_the_rule_chooses(case in any_case(), two_ways in any::<bool>()) {
-        let mut grid = case.grid.clone();
-        for index in 0..grid.cell_count() {
-            let cell = grid.cell(index);
-            // Few different weights, so that many paths are equally cheap.
-            let weight = |weight: u32| match weight {
-                BLOCKED => BLOCKED,
-                weight => 1 + u32::from(two_ways && weight == 5),
-            };
-            if cell.x + 1 < grid.width() {
-                grid.set_right(cell, weight(grid.right(cell))).unwrap();
-            }
-            if cell.y + 1 < grid.height() {
-                grid.set_down(cell, weight(grid.down(cell))).unwrap();
-            }
-            if cell.layer + 1 < grid.layers() {
-                grid.set_via(cell, weight(grid.via(cell))).unwrap();
-            }
-        }
+        // Few different weights, so that many paths are equally cheap.
+        let grid = with_weights(&case.grid, |weight| 1 + u32::from(two_ways && weight == 5));
+        let weights = route_oracle::weights(&grid);
         let capacities = EdgeCounts::uniform(&grid, 1, 1).unwrap();
         let options = NegotiationOptions::default().margin(20);
         for net in case.nets.iter().filter(|net| net.pins.len() == 2) {
@@ -490,9 +476,9 @@ proptest! {
             let (mut cell, mut before) = (pin, None);
             while cell != near {
                 let cheapest = in_order(&grid, cell, near, before).into_iter().find(|&next| {
-                    let weight = weight(&grid, cell, next);
-                    weight.is_some_and(|weight| {
-                        cost(next).checked_add(weight.into()) == Some(cost(cell))
+                    let weight = weights.get(&(cell, next));
+                    weight.is_some_and(|&weight| {
+                        cost(next).checked_add(weight) == Some(cost(cell))
                     })
                 });
                 let next = cheapest.unwrap();

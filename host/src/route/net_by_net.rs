@@ -95,8 +95,8 @@ pub(crate) fn route_each(
     let windows = Net::check_all(nets, grid.width(), grid.height(), grid.layers())?;
     let mut routes = Vec::new();
     reserve(&mut routes, nets.len(), ROUTES)?;
-    for (i, (net, window)) in nets.iter().zip(windows).enumerate() {
-        let route = progress.part(i, nets.len(), |progress| {
+    for (i, (net, window)) in (0..).zip(nets.iter().zip(windows)) {
+        let route = progress.part(i..i + 1, nets.len() as u64, |progress| {
             route_one(grid, net, window, |grid, pins| {
                 connect(grid, pins, progress)
             })

@@ -2,7 +2,7 @@
 //! all edges, pins and ties by trying all of them.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 
 use trazar::route::{BLOCKED, Cell, Net, Route, RoutingGrid, Window};
 
@@ -55,6 +55,14 @@ fn edges(grid: &RoutingGrid, window: Window) -> Vec<(Cell, Cell, u64, usize)> {
         }
     }
     edges
+}
+
+/// The weight of each edge that is not blocked, by its two cells in either order.
+pub fn weights(grid: &RoutingGrid) -> HashMap<(Cell, Cell), u64> {
+    let edges = edges(grid, Window::of(grid)).into_iter();
+    edges
+        .map(|(from, to, weight, _)| ((from, to), weight))
+        .collect()
 }
 
 /// The cost of the cheapest path over `edges` from each cell to one of `targets`; `None` where

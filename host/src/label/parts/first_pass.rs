@@ -118,13 +118,10 @@ pub(super) fn share<T>(
     height: u32,
     work: impl FnOnce(&Progress<'_>) -> Result<T>,
 ) -> Result<T> {
-    let Some(report) = report else {
-        return work(&Progress::SILENT);
-    };
-    let (rows, height) = (f64::from(rows), f64::from(height));
-    let before = f64::from(pass) * height + f64::from(first_row);
-    let of_band = |share: f64| report((before + share * rows) / (2.0 * height));
-    let result = work(&Progress(Some(&of_band)))?;
-    go_on(of_band(1.0))?;
+    let before = u64::from(pass) * u64::from(height) + u64::from(first_row);
+    let (end, total) = (before + u64::from(rows), 2 * u64::from(height));
+    let progress = Progress(report);
+    let result = progress.part(before..end, total, work)?;
+    progress.report(end, total)?;
     Ok(result)
 }

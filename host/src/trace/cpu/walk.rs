@@ -99,12 +99,8 @@ pub(in crate::trace) trait Walk: Sync {
     /// byte. `around` is what the plane has for the row above, the row and the row below.
     fn ways(&self, at: usize, around: [BesideBits; 3]) -> [u64; 8];
 
-    /// The step from a node with a code, by the ways of its pixel. All steps are told apart by
-    /// numbers.
-    fn turn(ways: u8, code: u8) -> usize;
-
-    /// The step with a number.
-    fn step_of(turn: usize) -> Step;
+    /// The step from a node with a code, by the ways of its pixel.
+    fn step_by_ways(ways: u8, code: u8) -> Step;
 
     fn step_back(&self, node: Node) -> StepBack;
 
@@ -146,7 +142,7 @@ impl<P: Pixels> Walk for Centers<'_, P> {
     #[inline]
     fn step(&self, node: Node) -> Step {
         let turn = NEXT[self.plane.window(node.place)][usize::from(node.code)];
-        Self::step_of(turn.into())
+        step_by_turn(turn)
     }
 
     /// The window of each pixel, without the pixel.
@@ -158,20 +154,8 @@ impl<P: Pixels> Walk for Centers<'_, P> {
         ]
     }
 
-    #[inline(always)]
-    fn turn(ways: u8, code: u8) -> usize {
-        usize::from(NEXT_AROUND[usize::from(ways)][usize::from(code & 7)])
-    }
-
-    #[inline(always)]
-    fn step_of(turn: usize) -> Step {
-        let direction = turn_direction(turn as Turn);
-        Step {
-            direction,
-            passed: turn_sides(turn as Turn),
-            to: direction,
-            next: opposite(direction),
-        }
+    fn step_by_ways(ways: u8, code: u8) -> Step {
+        step_by_turn(NEXT_AROUND[usize::from(ways)][usize::from(code & 7)])
     }
 
     #[inline]
@@ -229,6 +213,18 @@ impl<P: Pixels> Walk for Centers<'_, P> {
     }
 }
 
+/// The step over pixel centers that a turn leads to.
+#[inline(always)]
+fn step_by_turn(turn: Turn) -> Step {
+    let direction = turn_direction(turn);
+    Step {
+        direction,
+        passed: turn_sides(turn),
+        to: direction,
+        next: opposite(direction),
+    }
+}
+
 /// Along the sides of pixels, foreground on the left. A node is a side; its code is half the
 /// direction that the side is in.
 ///
@@ -249,18 +245,6 @@ const AROUND: u8 = 0;
 const AHEAD: u8 = 1;
 const ACROSS: u8 = 2;
 const TO_SADDLE: u8 = 3;
-
-/// The steps from sides, by four times the side's code and the way.
-static EDGE_STEPS: [Step; 16] = {
-    let mut steps = [edge_step(0, move_along(0, 0)); 16];
-    let mut at = 0;
-    while at < 16 {
-        let code = at as u8 / 4;
-        steps[at] = edge_step(code, move_along(code, at as u8 % 4));
-        at += 1;
-    }
-    steps
-};
 
 /// The move along a way from the side with a code, and the next side's code.
 #[inline(always)]
@@ -428,14 +412,9 @@ impl<P: Pixels> Walk for Edges<'_, P> {
         ways
     }
 
-    #[inline(always)]
-    fn turn(ways: u8, code: u8) -> usize {
-        usize::from((code & 3) * 4 + (ways >> (2 * (code & 3)) & 3))
-    }
-
-    #[inline(always)]
-    fn step_of(turn: usize) -> Step {
-        EDGE_STEPS[turn & 15]
+    fn step_by_ways(ways: u8, code: u8) -> Step {
+        let code = code & 3;
+        edge_step(code, move_along(code, ways >> (2 * code) & 3))
     }
 
     #[inline]

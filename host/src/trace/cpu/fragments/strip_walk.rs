@@ -175,11 +175,9 @@ impl<P: Pixels, K: Walk, N: NextNode> StripWalk<'_, P, K, N> {
         loop {
             let mut latest = [0; MOST_STEPS];
             let mut count = 0;
-            let mut ends;
-            let (mut at, mut step);
-            loop {
-                at = node;
-                let is_marked;
+            let (at, step, mut ends) = loop {
+                let at = node;
+                let (step, is_marked);
                 (node, step, is_marked) = self.next.next(at);
                 if is_marked {
                     self.marks.pass(at.place, step.passed, id);
@@ -201,11 +199,11 @@ impl<P: Pixels, K: Walk, N: NextNode> StripWalk<'_, P, K, N> {
                     }
                 }
                 count += 1;
-                ends = self.ends::<FRAGMENT>(node, start);
+                let ends = self.ends::<FRAGMENT>(node, start);
                 if count == N::STEPS || ends {
-                    break;
+                    break (at, step, ends);
                 }
-            }
+            };
             let straight =
                 node.code == at.code && step.to == step.direction && step.direction & 3 == 0;
             let latest = &latest[..count];

@@ -203,7 +203,7 @@ fn moves<K: Walk>(plane: &impl Pixels) -> Box<[PackedMove; MOVES]> {
     let distances = of_moves(plane.neighbour_offsets());
     let mut moves = Box::new([PackedMove(0); MOVES]);
     for (i, packed) in moves.iter_mut().enumerate() {
-        let step = K::step_of(K::turn((i & 255) as u8, (i >> 8) as u8));
+        let step = K::step_by_ways((i & 255) as u8, (i >> 8) as u8);
         *packed = PackedMove::new(step, distances[usize::from(step.to)]);
     }
     moves
