@@ -146,17 +146,22 @@ fn bench_measures(gpu: &Queue, side: u32, labels: &[u32]) -> Result<()> {
             expected.len()
         );
     }
-    let options = MeasureOptions::default().properties(&few[..]);
-    let expected = Engine::cpu().measure(samples, &options)?;
-    let measure = || measurer.measure_on_device(&there, &options);
-    assert!(measure()?.to_host()? == expected, "wrong measures");
-    let ms = median_ms(repeats, || {
-        let table = measure()?;
-        gpu.stream().synchronize()?;
-        drop(table);
-        Ok(())
-    })?;
-    println!("   4 measures, the table left on the GPU {ms:>9.3} ms");
+    for properties in [&few[..], &ten[..]] {
+        let options = MeasureOptions::default().properties(properties);
+        let expected = Engine::cpu().measure_intensities(samples, light_samples, &options)?;
+        let measure = || measurer.measure_intensities_on_device(&there, &light_there, &options);
+        assert!(measure()?.to_host()? == expected, "wrong measures");
+        let ms = median_ms(repeats, || {
+            let table = measure()?;
+            gpu.stream().synchronize()?;
+            drop(table);
+            Ok(())
+        })?;
+        println!(
+            "  {:>2} measures, the table left on the GPU {ms:>9.3} ms",
+            properties.len()
+        );
+    }
     Ok(())
 }
 

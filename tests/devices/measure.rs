@@ -5,10 +5,12 @@ use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
 use trazar::gpu::Gpu;
 use trazar::measure::{
-    DeviceMeasurer, Label, MeasureOptions, Measures, Properties, Property, Values,
+    DeviceMeasurer, Intensity, Label, MeasureOptions, Measures, Properties, Property, Values,
 };
 use trazar::rle::{DeviceRles, Rle};
-use trazar::{BinaryImage, DeviceImageBatch, DeviceValues, Engine, Error, Samples, ValueImage};
+use trazar::{
+    BinaryImage, DeviceImageBatch, DeviceValues, Engine, Error, PixelValue, Samples, ValueImage,
+};
 use trazar_test_support::emulators::seed;
 use trazar_test_support::seeds::Random;
 use trazar_test_support::values::{Classes, PATTERNS};
@@ -16,7 +18,7 @@ use trazar_test_support::values::{Classes, PATTERNS};
 use super::{Device, PerDevice, check};
 
 /// What the kernels sum up, by the sums that each takes.
-const PROPERTIES: [&[Property]; 5] = [
+const PROPERTIES: [&[Property]; 6] = [
     &[Property::Label, Property::Bbox, Property::Area],
     &[
         Property::Label,
@@ -32,6 +34,12 @@ const PROPERTIES: [&[Property]; 5] = [
         Property::EulerNumber4,
     ],
     &[Property::Solidity, Property::AreaFilled],
+    &[
+        Property::InertiaTensor,
+        Property::AxisMinorLength,
+        Property::InertiaTensorEigvals,
+        Property::AxisMajorLength,
+    ],
 ];
 
 /// Compares with the processor's table, bit for bit.
@@ -81,10 +89,10 @@ fn value(values: &Values, row: usize) -> f64 {
 }
 
 /// Measures labels, with intensities or without, and compares with the processor.
-fn check_measures<L: Label>(
+fn check_measures<L: Label, I: Intensity>(
     engine: &Engine,
     labels: Samples<'_, L>,
-    intensities: Option<Samples<'_, i16>>,
+    intensities: Option<Samples<'_, I>>,
     options: &MeasureOptions,
 ) -> Result<(), TestCaseError> {
     let cpu = Engine::cpu();
@@ -101,6 +109,14 @@ fn check_measures<L: Label>(
     check_table(&found, &expected)
 }
 
+/// What follows from sums of intensities. The last one needs sums of squares.
+const OF_INTENSITIES: [Property; 4] = [
+    Property::IntensityMin,
+    Property::IntensityMax,
+    Property::IntensityMean,
+    Property::IntensityStd,
+];
+
 /// The properties with a number, or all of these, and those of intensities if there are any.
 fn options(which: usize, with_intensities: bool) -> MeasureOptions {
     let mut all: Vec<Property> = match PROPERTIES.get(which) {
@@ -108,12 +124,7 @@ fn options(which: usize, with_intensities: bool) -> MeasureOptions {
         None => PROPERTIES.concat(),
     };
     if with_intensities {
-        all.extend([
-            Property::IntensityMin,
-            Property::IntensityMax,
-            Property::IntensityMean,
-            Property::IntensityStd,
-        ]);
+        all.extend(OF_INTENSITIES);
     }
     MeasureOptions::default().properties(all)
 }
@@ -131,15 +142,29 @@ pub(crate) fn measures_of_random_labels<D: Device>(device: &D) {
             let random = &mut Random::new(drawn);
             let classes = Classes::draw(pattern, width, height, random);
             let count = classes.values.len();
-            let light: Vec<i16> = (0..count).map(|_| random.below(1 << 16) as i16).collect();
-            let light = Samples::new(width, height, &light).unwrap();
-            let light = with_intensities.then_some(light);
+            let of_light = random.below(5);
             let (engine, options) = (&Engine::on(gpu), options(which, with_intensities));
+            macro_rules! check_light {
+                ($labels:ident, $light:ty) => {{
+                    let light: Vec<$light> = (0..count)
+                        .map(|_| random.below(u32::MAX) as $light)
+                        .collect();
+                    let light = Samples::new(width, height, &light).unwrap();
+                    let light = with_intensities.then_some(light);
+                    check_measures(engine, $labels, light, &options)
+                }};
+            }
             macro_rules! check {
                 ($t:ty: $to_value:expr) => {{
                     let values: Vec<$t> = classes.values.iter().copied().map($to_value).collect();
                     let labels = Samples::new(width, height, &values).unwrap();
-                    check_measures(engine, labels, light, &options)
+                    match of_light {
+                        0 => check_light!(labels, u8),
+                        1 => check_light!(labels, u16),
+                        2 => check_light!(labels, i16),
+                        3 => check_light!(labels, u32),
+                        _ => check_light!(labels, i32),
+                    }
                 }};
             }
             // 0 and negative values are background, and labels may be large.
@@ -155,7 +180,7 @@ pub(crate) fn measures_of_random_labels<D: Device>(device: &D) {
     );
 }
 
-/// What is summed up by tiles.
+/// What follows from areas, boxes and sums of coordinates, which tiles give.
 const OF_TILES: [Property; 9] = [
     Property::Area,
     Property::Bbox,
@@ -166,6 +191,20 @@ const OF_TILES: [Property; 9] = [
     Property::AreaBbox,
     Property::CentroidLocal,
     Property::EquivalentDiameterArea,
+];
+
+/// What follows from the other sums that tiles give.
+const OF_SHAPES: [Property; 10] = [
+    Property::Orientation,
+    Property::PerimeterCrofton,
+    Property::EulerNumber,
+    Property::Label,
+    Property::Perimeter,
+    Property::EulerNumber4,
+    Property::AxisMajorLength,
+    Property::InertiaTensor,
+    Property::Eccentricity,
+    Property::AxisMinorLength,
 ];
 
 /// Measures the labels whose pixels the mask has, without those of background, and compares with
@@ -184,6 +223,22 @@ fn check_tiles<G: Gpu, L: Label>(
         check_table(&found, &expected)?;
     }
     Ok(())
+}
+
+/// The same of shapes, and of the intensities of the pixels.
+fn check_shapes<G: Gpu, L: Label, I: Intensity + PixelValue>(
+    gpu: &G,
+    labels: &ValueImage<'_, L>,
+    cleared: Samples<'_, L>,
+    intensities: Samples<'_, I>,
+    options: &MeasureOptions,
+) -> Result<(), TestCaseError> {
+    let measurer = DeviceMeasurer::on(gpu.clone());
+    let labels = DeviceValues::upload(gpu, labels)?;
+    let light = DeviceValues::upload(gpu, &ValueImage::new(intensities)?)?;
+    let found = measurer.measure_intensities_on_device(&labels, &light, options)?;
+    let expected = Engine::cpu().measure_intensities(cleared, intensities, options)?;
+    check_table(&found.to_host()?, &expected)
 }
 
 /// Labels up to numbers that have no slot at first; masks, background, spacings. Images have some
@@ -216,6 +271,33 @@ pub(crate) fn measures_by_tiles<D: Device>(device: &D) {
             let options = MeasureOptions::default()
                 .properties(&OF_TILES[random.below(9) as usize..])
                 .spacing(if spaced { [0.3, 1.7] } else { [1.0; 2] });
+            let mut of_shapes = OF_SHAPES[random.below(10) as usize..].to_vec();
+            of_shapes.extend(&OF_TILES[random.below(9) as usize..]);
+            of_shapes.extend(&OF_INTENSITIES[random.below(4) as usize..]);
+            if spaced {
+                of_shapes.retain(|property| {
+                    !matches!(property, Property::Perimeter | Property::PerimeterCrofton)
+                });
+            }
+            let of_shapes = options.clone().properties(of_shapes);
+            // Without the last property, for numbers of 32 bits.
+            let of_words = [
+                &OF_SHAPES[random.below(10) as usize..],
+                &OF_INTENSITIES[..3],
+            ]
+            .concat();
+            let of_words = MeasureOptions::default().properties(of_words);
+            let light: Vec<u32> = (0..classes.values.len())
+                .map(|_| random.below(u32::MAX))
+                .collect();
+            let of_light = random.below(4);
+            macro_rules! check_light {
+                ($labels:expr, $cleared:expr, $light:ty, $options:expr) => {{
+                    let light: Vec<$light> = light.iter().map(|&bits| bits as $light).collect();
+                    let light = Samples::new(width, height, &light)?;
+                    check_shapes(&gpu, $labels, $cleared, light, $options)
+                }};
+            }
             macro_rules! check {
                 ($t:ty: $to_value:expr) => {{
                     let values: Vec<$t> = classes.values.iter().copied().map($to_value).collect();
@@ -232,12 +314,18 @@ pub(crate) fn measures_by_tiles<D: Device>(device: &D) {
                     let labels = ValueImage::new(Samples::new(width, height, &values)?)?;
                     let labels = labels.background(background)?.mask(&mask)?;
                     let cleared = Samples::new(width, height, &cleared)?;
-                    check_tiles(&gpu, &labels, cleared, &options)
+                    check_tiles(&gpu, &labels, cleared, &options)?;
+                    match of_light {
+                        0 => check_light!(&labels, cleared, u8, &of_shapes),
+                        1 => check_light!(&labels, cleared, i16, &of_shapes),
+                        2 => check_light!(&labels, cleared, u32, &of_words),
+                        _ => check_light!(&labels, cleared, i32, &of_words),
+                    }
                 }};
             }
             match of_type {
                 0 => check!(u8: |class| class as u8),
-                1 => check!(i16: |class| (class as i16).wrapping_sub(2)),
+                1 => check!(i16: |class| (label(class) % 3000) as i16 - 2),
                 2 => check!(u32: label),
                 _ => check!(i64: |class| i64::from(label(class)) - 1),
             }
@@ -252,13 +340,20 @@ pub(crate) fn measures_of_tiles_full_of_labels<D: Device>(device: &D) {
         .map(|at| match at % 5 {
             0 => 1,
             1 => 0,
-            _ => 1 + at / 3,
+            // At most a quarter of the number of pixels: there is a table for these.
+            _ => 1 + at / 4,
         })
         .collect();
     let samples = Samples::new(width, height, &labels).unwrap();
     let image = ValueImage::new(samples).unwrap();
     let options = MeasureOptions::default().properties(OF_TILES);
-    check_tiles(&device.gpu(seed()), &image, samples, &options).unwrap();
+    let gpu = device.gpu(seed());
+    check_tiles(&gpu, &image, samples, &options).unwrap();
+    let light: Vec<i16> = (0..width * height).map(|at| (at * 7919) as i16).collect();
+    let light = Samples::new(width, height, &light).unwrap();
+    let shapes = [&OF_SHAPES[..], &OF_INTENSITIES].concat();
+    let options = MeasureOptions::default().properties(shapes);
+    check_shapes(&gpu, &image, samples, light, &options).unwrap();
 }
 
 /// One label in more runs than a warp takes, beside labels of one pixel.
@@ -278,8 +373,8 @@ pub(crate) fn measures_of_labels_with_many_runs<D: Device>(device: &D) {
     let labels = Samples::new(width, height, &labels).unwrap();
     let engine = Engine::on(device.small(seed()));
     // Higher moments of so large an object are rounded in another order.
-    for which in [0, 1, 3, 4] {
-        check_measures(&engine, labels, None, &options(which, false)).unwrap();
+    for which in [0, 1, 3, 4, 5] {
+        check_measures::<u32, u8>(&engine, labels, None, &options(which, false)).unwrap();
     }
 }
 

@@ -271,6 +271,12 @@ pub trait GpuBuffer<T: Pod>: sealed::Sealed + fmt::Debug {
         T: FillValue;
 }
 
+/// An array without elements, for a kernel that gets one only at times.
+pub(crate) const fn nothing<'a, T: Pod>() -> View<'a, T> {
+    // SAFETY: there are no elements.
+    unsafe { View::from_raw_parts(std::ptr::dangling(), 0) }
+}
+
 fn check_range(range: &Range<usize>, len: usize) {
     assert!(
         range.start <= range.end && range.end <= len,

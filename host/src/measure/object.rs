@@ -1,6 +1,9 @@
 //! The measures of one label, from its sums.
 
-use std::f64::consts::{FRAC_PI_4, PI};
+use std::f64::consts::PI;
+
+use trazar_kernels::measure::ellipse::{CenteredSums, Ellipse, Spread};
+use trazar_kernels::measure::intensities::variance;
 
 use super::intensities::Kind;
 use super::properties::Property;
@@ -24,17 +27,6 @@ pub(super) struct Object<'a> {
     pub(super) shape: Shape,
     pub(super) spacing: [f64; 2],
     pub(super) kind: Kind,
-}
-
-/// The inertia tensor's entries, with b outside the diagonal, and its eigenvalues.
-struct Inertia {
-    a: f64,
-    b: f64,
-    c: f64,
-    major: f64,
-    minor: f64,
-    /// The difference of the eigenvalues.
-    apart: f64,
 }
 
 impl Object<'_> {
@@ -97,11 +89,11 @@ impl Object<'_> {
             Property::MomentsNormalized => self.fill_normalized(&self.central(), values),
             Property::MomentsHu => self.fill_hu(&self.central(), values),
             Property::InertiaTensor => {
-                let Inertia { a, b, c, .. } = self.inertia();
+                let Ellipse { a, b, c, .. } = self.ellipse();
                 values.copy_from_slice(&[a, b, b, c]);
             }
             Property::InertiaTensorEigvals => {
-                let Inertia { major, minor, .. } = self.inertia();
+                let Ellipse { major, minor, .. } = self.ellipse();
                 values.copy_from_slice(&[major, minor]);
             }
             Property::CentroidWeighted | Property::CentroidWeightedLocal => {
@@ -130,26 +122,10 @@ impl Object<'_> {
         match property {
             Property::Area => self.area(),
             Property::AreaBbox => self.area_bbox(),
-            Property::AxisMajorLength => 4.0 * self.inertia().major.sqrt(),
-            Property::AxisMinorLength => 4.0 * self.inertia().minor.sqrt(),
-            Property::Eccentricity => {
-                let Inertia { major, apart, .. } = self.inertia();
-                if major == 0.0 {
-                    0.0
-                } else {
-                    (apart / major).min(1.0).sqrt()
-                }
-            }
-            Property::Orientation => {
-                let Inertia { a, b, c, .. } = self.inertia();
-                if a != c {
-                    0.5 * (-2.0 * b).atan2(c - a)
-                } else if b < 0.0 {
-                    FRAC_PI_4
-                } else {
-                    -FRAC_PI_4
-                }
-            }
+            Property::AxisMajorLength => self.ellipse().axis_major_length(),
+            Property::AxisMinorLength => self.ellipse().axis_minor_length(),
+            Property::Eccentricity => self.ellipse().eccentricity(),
+            Property::Orientation => self.ellipse().orientation(),
             Property::EquivalentDiameterArea => (4.0 * self.area() / PI).sqrt(),
             Property::Extent => self.area() / self.area_bbox(),
             Property::Perimeter => self.sums.outlines[self.slot].length() * self.spacing[0],
@@ -177,59 +153,24 @@ impl Object<'_> {
         [sums.r as f64 / area as f64, sums.c as f64 / area as f64]
     }
 
-    /// Second central moments times the number of pixels, for a spacing of 1: of rows, of both, and
-    /// of columns; exactly, unless they exceed 127 bits.
-    fn spread(&self) -> ([f64; 3], Option<[i128; 3]>) {
+    fn spread(&self) -> Spread {
         let area = self.base().area;
         let n = i128::from(area);
         let second = &self.sums.second[self.slot];
-        // Sums around a pixel at the centroid are small.
         let center = |sum: i128| -(sum.div_euclid(n) as i64);
         let Second { r, c, rr, rc, cc } = second.shifted(area, center(second.r), center(second.c));
-        let exactly = |products: i128, a: i128, b: i128| {
-            n.checked_mul(products)?.checked_sub(a.checked_mul(b)?)
-        };
-        let whole = (|| Some([exactly(rr, r, r)?, exactly(rc, r, c)?, exactly(cc, c, c)?]))();
-        let rounded =
-            |products: i128, a: i128, b: i128| n as f64 * products as f64 - a as f64 * b as f64;
-        let spread = match whole {
-            Some(whole) => whole.map(|sum| sum as f64),
-            None => [rounded(rr, r, r), rounded(rc, r, c), rounded(cc, c, c)],
-        };
-        (spread, whole)
+        Spread::of(&CenteredSums {
+            pixels: area,
+            r,
+            c,
+            rr,
+            rc,
+            cc,
+        })
     }
 
-    fn inertia(&self) -> Inertia {
-        let ([rows, both, columns], whole) = self.spread();
-        let n = self.base().area as f64;
-        let [dy, dx] = self.spacing;
-        let a = columns / n / n * (dx * dx);
-        let b = -(both / n / n * (dy * dx));
-        let c = rows / n / n * (dy * dy);
-        let apart = 2.0 * ((a - c) / 2.0).hypot(b);
-        let major = (a + c + apart) / 2.0;
-        // From the determinant, which integers give without cancellation.
-        let whole = whole.and_then(|[rows, both, columns]| {
-            rows.checked_mul(columns)?
-                .checked_sub(both.checked_mul(both)?)
-        });
-        let determinant = match whole {
-            Some(whole) => whole as f64 / (n * n) / (n * n) * (dy * dx * dy * dx),
-            None => a * c - b * b,
-        };
-        let minor = if major > 0.0 {
-            (determinant / major).clamp(0.0, major)
-        } else {
-            0.0
-        };
-        Inertia {
-            a,
-            b,
-            c,
-            major,
-            minor,
-            apart,
-        }
+    fn ellipse(&self) -> Ellipse {
+        self.spread().ellipse(self.spacing)
     }
 
     /// Moments in pixels, counted from the box's first one.
@@ -245,7 +186,7 @@ impl Object<'_> {
         let mut central =
             self.sums.powers[self.slot].shifted(-(second.r as f64 / n), -(second.c as f64 / n));
         // Those of lower orders without rounding.
-        let ([rows, both, columns], _) = self.spread();
+        let [rows, both, columns] = self.spread().moments;
         let moments = &mut central.0;
         moments[0][0] = n;
         moments[0][1] = 0.0;
@@ -331,12 +272,9 @@ impl Object<'_> {
         if !self.kind.has_squares {
             return brightness.deviations / area as f64;
         }
-        // Around an integer next to the mean, sums are small. Those of squares are below 2¹⁰⁴.
         let (n, sum) = (i128::from(area), brightness.whole_sum);
-        let center = sum.div_euclid(n);
-        let rest = sum - n * center;
-        let squares = brightness.squares as i128 - 2 * center * sum + n * center * center;
-        (squares as f64 - rest as f64 * (rest as f64 / n as f64)) / n as f64
+        // Sums of squares are below 2¹⁰⁴.
+        variance(n, sum, brightness.squares as i128, sum.div_euclid(n))
     }
 }
 

@@ -3,8 +3,9 @@
 //! Sums of coordinates count from a label's own origin, the start of its first run: numbers stay
 //! small, so that nothing is lost where an object lies far from the image's corner.
 
-use std::f64::consts::{FRAC_PI_4, SQRT_2};
 use std::ops::{Add, Div, Mul, Sub};
+
+use trazar_kernels::measure::lengths;
 
 use super::slots::Labelled;
 
@@ -260,7 +261,7 @@ impl Pairs {
     pub(super) fn crofton(&self, area: u64) -> f64 {
         let straight = self.runs + (area - self.below);
         let oblique = (area - self.below_right) + (area - self.below_left);
-        FRAC_PI_4 * (straight as f64 + oblique as f64 / SQRT_2)
+        lengths::crofton(straight, oblique)
     }
 }
 
@@ -276,8 +277,7 @@ impl Outline {
     }
 
     pub(super) fn length(&self) -> f64 {
-        let [straight, oblique, mixed] = self.0.map(|count| count as f64);
-        straight + SQRT_2 * oblique + (1.0 + SQRT_2) / 2.0 * mixed
+        lengths::perimeter(self.0)
     }
 }
 

@@ -3,6 +3,7 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
 
+use super::ellipse::rounded;
 use super::pieces::{SortedRuns, least_of_warp, pieces, store_wide, sum_of_warp};
 use super::sums::for_each_run;
 
@@ -13,6 +14,16 @@ const WARPS: u32 = BLOCK / WARP_SIZE;
 /// Words per piece: the least value, the greatest, and the sums of values and of their squares, of
 /// two words each.
 pub const WORDS: u32 = 6;
+
+/// The variance of `n` numbers with this sum and these sums of squares. `center` is the mean, rounded
+/// down: around it, sums are small.
+#[must_use]
+#[inline(always)]
+pub const fn variance(n: i128, sum: i128, squares: i128, center: i128) -> f64 {
+    let (count, rest) = (rounded(n), rounded(sum - n * center));
+    let squares = squares - 2 * center * sum + n * center * center;
+    (rounded(squares) - rest * (rest / count)) / count
+}
 
 /// Defines the kernel for a type of intensities.
 macro_rules! intensities_kernel {

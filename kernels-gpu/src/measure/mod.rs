@@ -8,14 +8,23 @@
 //! | [`intensities`] | sums of another image's values, over the same runs |
 //! | [`tiles`] | areas, boxes and sums of coordinates of small label values, without runs |
 //! | [`table`] | these sums by label value, and the columns made of them |
+//! | [`shapes`] | by the same tiles: sums for axes, perimeters, Euler numbers, intensities |
+//! | [`shape_table`] | these sums by label value, and the columns made of them |
+//! | `neighbours` | what pixels add to perimeters and Euler numbers |
+//! | [`ellipse`], [`lengths`] | axes and lengths from sums, for the processor too |
 //!
 //! Sums over runs take no atomic operations: a warp takes a **piece**, up to [`pieces::PIECE`] runs
 //! of one label in raster order, and its lanes' sums are added in a fixed order. Most labels have
 //! one piece; the host adds up the pieces of the others.
 
+pub mod ellipse;
 pub mod intensities;
+pub mod lengths;
+mod neighbours;
 pub mod pieces;
 pub mod runs;
+pub mod shape_table;
+pub mod shapes;
 pub mod sums;
 pub mod table;
 pub mod tiles;

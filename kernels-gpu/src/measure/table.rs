@@ -62,6 +62,25 @@ impl LabelTable<'_> {
         self.areas.len() as u32
     }
 
+    /// The row of a slot's label in the columns, given the number of labels in the slots before
+    /// each; none if the slot is no label's.
+    #[inline(always)]
+    pub(super) fn row_of(
+        &self,
+        slot: u32,
+        before: View<'_, u32>,
+        shape: &TableShape,
+    ) -> Option<u32> {
+        let row = before.ldg(slot);
+        // The next slot's number is greater by one if this one is a label's.
+        let next = if slot + 1 < self.slots() {
+            before.ldg(slot + 1)
+        } else {
+            shape.labels as u32
+        };
+        if next == row { None } else { Some(row) }
+    }
+
     /// Adds pixels to a slot.
     #[inline(always)]
     pub(super) fn add(&self, slot: u32, tally: &Tally) {
@@ -231,16 +250,9 @@ pub unsafe fn write_columns(
     if slot >= table.slots() {
         return;
     }
-    let row = before.ldg(slot);
-    // The next slot's number is greater by one if this one is a label's.
-    let next = if slot + 1 < table.slots() {
-        before.ldg(slot + 1)
-    } else {
-        shape.labels as u32
-    };
-    if next == row {
+    let Some(row) = table.row_of(slot, before, &shape) else {
         return;
-    }
+    };
     let pixels = table.areas.ld(slot);
     let top = u32::MAX - table.tops.ld(slot);
     let left = u32::MAX - table.lefts.ld(slot);

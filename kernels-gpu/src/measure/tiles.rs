@@ -18,13 +18,13 @@ use crate::trace::pixels::Raster;
 /// Threads per block: one per column of the tile.
 pub const BLOCK: u32 = 128;
 /// Columns of a tile.
-const WIDTH: u32 = BLOCK;
+pub(super) const WIDTH: u32 = BLOCK;
 /// Rows of a tile.
-const HEIGHT: u32 = 64;
-/// Rows between the one that is loaded and the one that is added, so that loads overlap.
+pub(super) const HEIGHT: u32 = 64;
+/// Rows that are loaded together, while as many rows above are added.
 const AHEAD: u32 = 4;
 /// Places of the block's table, a power of two.
-const PLACES: u32 = 256;
+pub(super) const PLACES: u32 = 256;
 /// Places that are tried for a label.
 const TRIES: u32 = 8;
 
@@ -36,12 +36,12 @@ pub const fn blocks(width: u32, height: u32) -> u64 {
 
 /// The block's table. All sums within a tile fit 32 bits.
 #[derive(Clone, Copy)]
-struct TileTable {
+pub(super) struct TileTable {
     /// The labels; 0 for a place that is free.
-    labels: SharedView<u32>,
-    areas: SharedView<u32>,
-    rows: SharedView<u32>,
-    columns: SharedView<u32>,
+    pub(super) labels: SharedView<u32>,
+    pub(super) areas: SharedView<u32>,
+    pub(super) rows: SharedView<u32>,
+    pub(super) columns: SharedView<u32>,
     /// The tile's height minus the first row.
     tops: SharedView<u32>,
     /// The tile's width minus the first column.
@@ -54,30 +54,45 @@ struct TileTable {
 
 /// Pixels of one label in a column of the tile.
 #[derive(Clone, Copy)]
-struct Stretch {
-    x: u32,
+pub(super) struct Stretch {
+    pub(super) x: u32,
     /// The first row, and the row after the last.
-    begin: u32,
-    end: u32,
+    pub(super) begin: u32,
+    pub(super) end: u32,
 }
 
 impl Stretch {
     #[inline(always)]
-    const fn area(self) -> u32 {
+    pub(super) const fn area(self) -> u32 {
         self.end - self.begin
     }
 
     /// The sum of the rows.
     #[inline(always)]
-    const fn rows(self) -> u32 {
+    pub(super) const fn rows(self) -> u32 {
         self.area() * (self.begin + self.end - 1) / 2
     }
 }
 
 impl TileTable {
+    /// The block's table, uninitialised.
+    #[inline(always)]
+    pub(super) fn of_block() -> Self {
+        Self {
+            labels: shared_array![u32; PLACES as usize],
+            areas: shared_array![u32; PLACES as usize],
+            rows: shared_array![u32; PLACES as usize],
+            columns: shared_array![u32; PLACES as usize],
+            tops: shared_array![u32; PLACES as usize],
+            lefts: shared_array![u32; PLACES as usize],
+            rights: shared_array![u32; PLACES as usize],
+            bottoms: shared_array![u32; PLACES as usize],
+        }
+    }
+
     /// Frees all places. All threads of the block call it, and wait for each other afterwards.
     #[inline(always)]
-    fn clear(self, t: u32) {
+    pub(super) fn clear(self, t: u32) {
         let mut place = t;
         while place < PLACES {
             self.labels.st(place, 0);
@@ -94,7 +109,7 @@ impl TileTable {
 
     /// The place of a label; none if those that it may have are taken.
     #[inline(always)]
-    fn place(self, label: u32) -> Option<u32> {
+    pub(super) fn place(self, label: u32) -> Option<u32> {
         // Fibonacci hashing.
         let mut place = label.wrapping_mul(0x9e37_79b9) >> (u32::BITS - PLACES.trailing_zeros());
         let mut tries = 0;
@@ -111,7 +126,7 @@ impl TileTable {
 
     /// Adds a stretch to the label in a place.
     #[inline(always)]
-    fn add(self, place: u32, stretch: Stretch) {
+    pub(super) fn add(self, place: u32, stretch: Stretch) {
         let Stretch { x, begin, end } = stretch;
         // planted: measure-tile-add
         self.areas.atomic_add(place, stretch.area());
@@ -126,15 +141,32 @@ impl TileTable {
 
 /// A tile of the image, by its first pixel.
 #[derive(Clone, Copy)]
-struct Tile {
-    left: u32,
-    top: u32,
+pub(super) struct Tile {
+    pub(super) left: u32,
+    pub(super) top: u32,
 }
 
 impl Tile {
+    /// This block's tile.
+    #[inline(always)]
+    pub(super) fn of_block(raster: Raster) -> Self {
+        let across = raster.width.div_ceil(WIDTH);
+        let tile_y = quotient(thread::block_idx_x(), across);
+        Self {
+            left: (thread::block_idx_x() - tile_y * across) * WIDTH,
+            top: tile_y * HEIGHT,
+        }
+    }
+
+    /// The rows that the image has of it.
+    #[inline(always)]
+    pub(super) fn height(self, raster: Raster) -> u32 {
+        HEIGHT.min(raster.height.saturating_sub(self.top))
+    }
+
     /// A stretch as the whole image has it.
     #[inline(always)]
-    fn tally(self, stretch: Stretch) -> Tally {
+    pub(super) fn tally(self, stretch: Stretch) -> Tally {
         let Stretch { x, begin, end } = stretch;
         let area = u64::from(stretch.area());
         Tally {
@@ -150,7 +182,7 @@ impl Tile {
 
     /// The sums in a place of its table.
     #[inline(always)]
-    fn tally_of(self, table: TileTable, place: u32) -> Tally {
+    pub(super) fn tally_of(self, table: TileTable, place: u32) -> Tally {
         let area = u64::from(table.areas.ld(place));
         Tally {
             area,
@@ -175,27 +207,13 @@ fn sum_tile<T: ValueBits + Default>(
     table: LabelTable<'_>,
 ) {
     let t = thread::thread_idx_x();
-    let own = TileTable {
-        labels: shared_array![u32; PLACES as usize],
-        areas: shared_array![u32; PLACES as usize],
-        rows: shared_array![u32; PLACES as usize],
-        columns: shared_array![u32; PLACES as usize],
-        tops: shared_array![u32; PLACES as usize],
-        lefts: shared_array![u32; PLACES as usize],
-        rights: shared_array![u32; PLACES as usize],
-        bottoms: shared_array![u32; PLACES as usize],
-    };
-    let across = raster.width.div_ceil(WIDTH);
-    let tile_y = quotient(thread::block_idx_x(), across);
-    let tile = Tile {
-        left: (thread::block_idx_x() - tile_y * across) * WIDTH,
-        top: tile_y * HEIGHT,
-    };
+    let own = TileTable::of_block();
+    let tile = Tile::of_block(raster);
     own.clear(t);
     // planted: measure-tile-clear
     thread::sync_threads();
     let x = tile.left + t;
-    let height = HEIGHT.min(raster.height.saturating_sub(tile.top));
+    let height = tile.height(raster);
     if x < raster.width {
         let add = |label: u32, begin: u32, end: u32| {
             let stretch = Stretch { x: t, begin, end };
@@ -211,15 +229,12 @@ fn sum_tile<T: ValueBits + Default>(
                 T::default()
             }
         };
+        let load_rows = |y: u32| [load(y), load(y + 1), load(y + 2), load(y + 3)];
         // The label of the stretch that goes on, 0 for none, and the value that it was read as.
         let (mut label, mut value, mut begin) = (0, 0, 0);
-        let mut ahead = [load(0), load(1), load(2), load(3)];
-        let mut y = 0;
-        while y < height {
-            let [first, second, third, fourth] = ahead;
-            ahead = [second, third, fourth, load(y + AHEAD)];
-            let mut here = first.equal_bits();
-            if !mask.is_empty() {
+        let mut take = |loaded: T, y: u32| {
+            let mut here = loaded.equal_bits();
+            if !mask.is_empty() && y < height {
                 let word = (tile.top + y) * raster.row_words + x / 64;
                 // planted: measure-tile-mask
                 if mask.ldg(word) >> (x % 64) & 1 == 0 {
@@ -240,7 +255,18 @@ fn sum_tile<T: ValueBits + Default>(
                     table.beyond.atomic_max(0, here);
                 }
             }
-            y += 1;
+        };
+        // Rows below the image have the value 0.
+        let mut ahead = load_rows(0);
+        let mut y = 0;
+        while y < height {
+            let [first, second, third, fourth] = ahead;
+            ahead = load_rows(y + AHEAD);
+            take(first, y);
+            take(second, y + 1);
+            take(third, y + 2);
+            take(fourth, y + 3);
+            y += AHEAD;
         }
         if label != 0 {
             add(label, begin, height);
@@ -273,7 +299,7 @@ macro_rules! tiles_kernel {
         /// `values` has an element for each pixel, rows `pitch` elements apart. `mask` has the
         /// words of a binary image of the same size, or none. Other threads may add to the table
         /// meanwhile, but not read it.
-        #[kernel(block = BLOCK, len(table = table.slots()))]
+        #[kernel(block = BLOCK, min_blocks = 8, len(table = table.slots()))]
         pub unsafe fn $name(
             values: RowsOfValues<'_, $t>,
             mask: View<'_, u64>,

@@ -238,10 +238,12 @@ pub(crate) fn device_measure<'py>(
             ($t:ty) => {{
                 let light = image.values::<$t>(&[], None)?;
                 let table = py.detach(|| {
-                    let table = measurer.measure_intensities(&values, &light, options)?;
                     if on_device {
-                        DeviceMeasures::upload(measurer.gpu(), &table).map(Table::Device)
+                        let table =
+                            measurer.measure_intensities_on_device(&values, &light, options)?;
+                        Ok(Table::Device(table))
                     } else {
+                        let table = measurer.measure_intensities(&values, &light, options)?;
                         Ok(Table::Host(table))
                     }
                 });

@@ -10,6 +10,10 @@ use trazar_kernels::measure::intensities::{
     sum_intensities_of_u32,
 };
 use trazar_kernels::measure::pieces::SortedRuns;
+use trazar_kernels::measure::shape_table::{ShapeTable, ShapeTableBuffers};
+use trazar_kernels::measure::shapes::{
+    Light, sum_shapes_of_u8, sum_shapes_of_u16, sum_shapes_of_u32, sum_shapes_of_u64,
+};
 use trazar_kernels::measure::table::{LabelTable, LabelTableBuffers};
 use trazar_kernels::measure::tiles::{
     self, sum_tiles_of_u8, sum_tiles_of_u16, sum_tiles_of_u32, sum_tiles_of_u64,
@@ -30,7 +34,7 @@ use trazar_kernels::trace::values::{
 
 use super::{DeviceImage, check_pitch, upload_samples};
 use crate::error::{Error, Result, Unavailable};
-use crate::gpu::{Gpu, GpuBuffer, GpuLauncher, OnGpu};
+use crate::gpu::{Gpu, GpuBuffer, GpuLauncher, OnGpu, nothing};
 use crate::image::{PixelValue, ValueImage, check_mask};
 use crate::memory::collect;
 
@@ -197,6 +201,34 @@ impl<G: Gpu, T: PixelValue> DeviceValues<G, T> {
         values.finish()
     }
 
+    /// Queues the addition of all valid pixels to their labels' sums, those that `bits` ask for.
+    /// `planes` are the image's, which has fewer than 2³¹ pixels; as many times the square of its
+    /// longer side are below 2⁶⁴.
+    pub(crate) fn sum_shapes(
+        &self,
+        gpu: &G,
+        planes: &Equality<G>,
+        light: Light<'_>,
+        bits: u32,
+        tables: (
+            &mut LabelTableBuffers<OnGpu<G>>,
+            &mut ShapeTableBuffers<OnGpu<G>>,
+        ),
+    ) -> Result<()> {
+        let values = gpu.using(&self.values)?;
+        let image = LabelShapes {
+            values: values.view(),
+            pitch: self.pitch,
+            planes: planes.view(),
+            light,
+            bits,
+        };
+        // SAFETY: the sizes were checked when the image was made, `gpu` has acquired all that it
+        // has not allocated, and the tables belong to this queue.
+        unsafe { T::sum_shapes(&gpu.launcher(), image, tables.0.views(), tables.1.views())? };
+        values.finish()
+    }
+
     /// The size, if kernels can take it.
     fn raster(&self) -> Result<Raster> {
         Raster::new(self.width, self.height).ok_or(Error::ImageTooLarge {
@@ -346,6 +378,36 @@ pub trait DeviceValue: cuda_std::Pod {
         image: LabelPixels<'_, Self>,
         table: LabelTable<'_>,
     ) -> Result<()>;
+
+    /// Launches the kernel that adds all pixels to the sums for shapes of these values, as labels.
+    ///
+    /// # Safety
+    /// That of the kernel.
+    unsafe fn sum_shapes<G: Gpu>(
+        on: &GpuLauncher<'_, G>,
+        image: LabelShapes<'_, Self>,
+        table: LabelTable<'_>,
+        shapes: ShapeTable<'_>,
+    ) -> Result<()>;
+
+    /// The image as intensities, if kernels sum up numbers of this type.
+    fn light(rows: RowsOfValues<'_, Self>) -> Option<Light<'_>>;
+
+    /// The greatest label, as the kernels that have a table of labels compare it.
+    fn most() -> u64 {
+        let [low, high] = Self::LARGEST;
+        (u64::from(high) << 32 | u64::from(low)) ^ Self::SIGN
+    }
+}
+
+/// Blocks of the kernels that go by tiles.
+fn tile_blocks(raster: Raster) -> Result<u32> {
+    let blocks = tiles::blocks(raster.width, raster.height);
+    u32::try_from(blocks).map_err(|_| Error::ImageTooLarge {
+        width: raster.width.into(),
+        height: raster.height.into(),
+        limit: "on the GPU, labels have fewer than 2³² tiles",
+    })
 }
 
 /// An image of labels, as [`DeviceValue::sum_tiles`] takes it.
@@ -353,6 +415,15 @@ pub struct LabelPixels<'a, T: cuda_std::Pod> {
     values: View<'a, T>,
     validity: Validity<'a>,
     raster: Raster,
+}
+
+/// An image of labels and of intensities, as [`DeviceValue::sum_shapes`] takes it.
+pub struct LabelShapes<'a, T: cuda_std::Pod> {
+    values: View<'a, T>,
+    pitch: u32,
+    planes: EqualityPlanes<'a>,
+    light: Light<'a>,
+    bits: u32,
 }
 
 /// An image and its borders, as [`DeviceValue::link_outer_borders`] takes them.
@@ -404,16 +475,31 @@ macro_rules! device_values {
         let LabelPixels { values, validity, raster } = $image;
         let values = as_bits(values);
         let rows = RowsOfValues { values, pitch: validity.pitch };
-        let [low, high] = Self::LARGEST;
-        let most = (u64::from(high) << 32 | u64::from(low)) ^ Self::SIGN;
-        let blocks = tiles::blocks(raster.width, raster.height);
-        let blocks = u32::try_from(blocks).map_err(|_| Error::ImageTooLarge {
-            width: raster.width.into(),
-            height: raster.height.into(),
-            limit: "on the GPU, labels have fewer than 2³² tiles",
-        })?;
+        let blocks = tile_blocks(raster)?;
         // SAFETY: the caller's promise.
-        unsafe { $tiles::launch($on, blocks, rows, validity.mask, raster, most, $table) }
+        unsafe { $tiles::launch($on, blocks, rows, validity.mask, raster, Self::most(), $table) }
+    }};
+    (@shapes $on:ident, $image:ident, $table:ident, $sums:ident;) => {{
+        let _ = ($on, $image, $table, $sums);
+        unreachable!("labels are integers")
+    }};
+    (@shapes $on:ident, $image:ident, $table:ident, $sums:ident; $shapes:ident) => {{
+        let LabelShapes { values, pitch, planes, light, bits } = $image;
+        let rows = RowsOfValues { values: as_bits(values), pitch };
+        let (blocks, most) = (tile_blocks(planes.raster)?, Self::most());
+        // SAFETY: the caller's promise.
+        unsafe { $shapes::launch($on, blocks, rows, planes, light, most, bits, $table, $sums) }
+    }};
+    (@light $rows:ident;) => {{
+        let _ = $rows;
+        None
+    }};
+    (@light $rows:ident; $light:ident) => {{
+        let mut light = no_light();
+        light.$light = as_bits($rows.values);
+        light.pitch = $rows.pitch;
+        light.sign = Self::SIGN as u32;
+        Some(light)
     }};
     (@value $key:ident, f32) => {{
         let bits = $key as u32;
@@ -423,7 +509,8 @@ macro_rules! device_values {
         ($key ^ Self::SIGN) as $t
     };
     ($($any:ident: $t:ident as $bits:ty, $sign:expr, $largest:expr =>
-        $equality:ident, $link:ident, $keys:ident $([$tiles:ident])? $(, $sum:ident)?;)*) => {$(
+        $equality:ident, $link:ident, $keys:ident $([$tiles:ident, $shapes:ident])?
+        $(, $sum:ident as $light:ident)?;)*) => {$(
         impl DeviceValue for $t {
             const LARGEST: [u32; 2] = $largest;
             const SIGN: u64 = $sign;
@@ -448,6 +535,19 @@ macro_rules! device_values {
                 table: LabelTable<'_>,
             ) -> Result<()> {
                 device_values!(@tiles on, image, table; $($tiles)?)
+            }
+
+            unsafe fn sum_shapes<G: Gpu>(
+                on: &GpuLauncher<'_, G>,
+                image: LabelShapes<'_, Self>,
+                table: LabelTable<'_>,
+                shapes: ShapeTable<'_>,
+            ) -> Result<()> {
+                device_values!(@shapes on, image, table, shapes; $($shapes)?)
+            }
+
+            fn light(rows: RowsOfValues<'_, Self>) -> Option<Light<'_>> {
+                device_values!(@light rows; $($light)?)
             }
 
             fn any<'a, 'p>(image: &'a ValueImage<'p, Self>) -> AnyValues<'a, 'p> {
@@ -517,27 +617,38 @@ macro_rules! device_values {
     )*};
 }
 
+/// No intensities.
+pub(crate) fn no_light<'a>() -> Light<'a> {
+    Light {
+        bytes: nothing(),
+        halves: nothing(),
+        words: nothing(),
+        pitch: 0,
+        sign: 0,
+    }
+}
+
 /// The largest keys of values of 32 bits.
 const ALL: [u32; 2] = [u32::MAX, 0];
 
 device_values! {
     U8: u8 as u8, 0, [0xff, 0] =>
-        equality_of_u8, link_outer_borders_of_u8, value_keys_of_u8 [sum_tiles_of_u8],
-        sum_intensities_of_u8;
+        equality_of_u8, link_outer_borders_of_u8, value_keys_of_u8 [sum_tiles_of_u8, sum_shapes_of_u8],
+        sum_intensities_of_u8 as bytes;
     U16: u16 as u16, 0, [0xffff, 0] =>
-        equality_of_u16, link_outer_borders_of_u16, value_keys_of_u16 [sum_tiles_of_u16],
-        sum_intensities_of_u16;
+        equality_of_u16, link_outer_borders_of_u16, value_keys_of_u16 [sum_tiles_of_u16, sum_shapes_of_u16],
+        sum_intensities_of_u16 as halves;
     I16: i16 as u16, 1 << 15, [0xffff, 0] =>
-        equality_of_u16, link_outer_borders_of_u16, value_keys_of_u16 [sum_tiles_of_u16],
-        sum_intensities_of_i16;
+        equality_of_u16, link_outer_borders_of_u16, value_keys_of_u16 [sum_tiles_of_u16, sum_shapes_of_u16],
+        sum_intensities_of_i16 as halves;
     U32: u32 as u32, 0, ALL =>
-        equality_of_u32, link_outer_borders_of_u32, value_keys_of_u32 [sum_tiles_of_u32],
-        sum_intensities_of_u32;
+        equality_of_u32, link_outer_borders_of_u32, value_keys_of_u32 [sum_tiles_of_u32, sum_shapes_of_u32],
+        sum_intensities_of_u32 as words;
     I32: i32 as u32, 1 << 31, ALL =>
-        equality_of_u32, link_outer_borders_of_u32, value_keys_of_u32 [sum_tiles_of_u32],
-        sum_intensities_of_i32;
+        equality_of_u32, link_outer_borders_of_u32, value_keys_of_u32 [sum_tiles_of_u32, sum_shapes_of_u32],
+        sum_intensities_of_i32 as words;
     I64: i64 as u64, 1 << 63, [u32::MAX; 2] =>
-        equality_of_u64, link_outer_borders_of_u64, value_keys_of_u64 [sum_tiles_of_u64];
+        equality_of_u64, link_outer_borders_of_u64, value_keys_of_u64 [sum_tiles_of_u64, sum_shapes_of_u64];
     F32: f32 as f32, 0, ALL =>
         equality_of_f32, link_outer_borders_of_f32, value_keys_of_f32;
 }

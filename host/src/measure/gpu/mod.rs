@@ -1,7 +1,6 @@
-//! Measures of labels in a GPU's memory. Those that follow from areas, boxes and sums of
-//! coordinates become columns there, by [`table`]. For all others, kernels sum up the runs of each
-//! label, and what follows from the sums is computed by the processor, by the code for its own
-//! sums.
+//! Measures of labels in a GPU's memory. Most become columns there, by [`table`]. For higher moments,
+//! hulls, holes, and labels that are large numbers, kernels sum up the runs of each label, and what
+//! follows from the sums is computed by the processor, by the code for its own sums.
 
 mod result;
 mod table;
@@ -72,8 +71,10 @@ impl<G: Gpu> DeviceMeasurer<G> {
     ///
     /// Labels, areas, boxes, centroids, equivalent diameters and extents take one pass over the
     /// pixels, and 40 bytes of the GPU's memory per label up to the greatest one, which may be as
-    /// large as a quarter of the number of pixels. All others, and greater labels, take some 50
-    /// bytes per run; runs are copied to the processor for hulls and holes, which it finds.
+    /// large as a quarter of the number of pixels. Axes, orientations, inertia tensors, perimeters,
+    /// Euler numbers and intensities take up to 84 bytes per label more, and 5 bits per pixel.
+    /// Higher moments, hulls and holes, and greater labels, take some 50 bytes per run; runs are
+    /// copied to the processor for hulls and holes, which it finds.
     ///
     /// # Errors
     /// Those of [`Engine::measure`](crate::Engine::measure);
@@ -84,12 +85,7 @@ impl<G: Gpu> DeviceMeasurer<G> {
         labels: &DeviceValues<G, L>,
         options: &MeasureOptions,
     ) -> Result<Measures> {
-        let size = [labels.width() as usize, labels.height() as usize];
-        let needs = check(size, None, options)?;
-        match table::measure(&self.gpu, labels, options)? {
-            Some(table) => table.to_host(),
-            None => self.measure_runs(labels, options, needs),
-        }
+        self.find(labels, options)?.to_host()
     }
 
     /// As [`measure`](Self::measure), with the table in the GPU's memory. What the processor
@@ -117,26 +113,22 @@ impl<G: Gpu> DeviceMeasurer<G> {
         labels: &DeviceValues<G, L>,
         options: &MeasureOptions,
     ) -> Result<DeviceMeasures<G>> {
-        let size = [labels.width() as usize, labels.height() as usize];
-        let needs = check(size, None, options)?;
-        match table::measure(&self.gpu, labels, options)? {
-            Some(table) => Ok(table),
-            None => {
-                let measures = self.measure_runs(labels, options, needs)?;
-                DeviceMeasures::upload(&self.gpu, &measures)
-            }
-        }
+        self.find(labels, options)?.on_device(&self.gpu)
     }
 
-    /// Measures by the sums over runs.
-    fn measure_runs<L: Label>(
+    /// Measures labels, by a table if there is one for these properties.
+    fn find<L: Label>(
         &self,
         labels: &DeviceValues<G, L>,
         options: &MeasureOptions,
-        needs: Needs,
-    ) -> Result<Measures> {
+    ) -> Result<Found<G>> {
+        let size = [labels.width() as usize, labels.height() as usize];
+        let needs = check(size, None, options)?;
+        if let Some(table) = table::measure(&self.gpu, labels, None, options)? {
+            return Ok(Found::OnDevice(table));
+        }
         let sums = self.sum_up(labels, None, needs)?;
-        table_of(&sums, options, Kind::default())
+        table_of(&sums, options, Kind::default()).map(Found::OnHost)
     }
 
     /// As [`measure`](Self::measure), with an image of intensities of the same size: integers of up
@@ -153,18 +145,45 @@ impl<G: Gpu> DeviceMeasurer<G> {
         intensities: &DeviceValues<G, I>,
         options: &MeasureOptions,
     ) -> Result<Measures> {
+        self.find_intensities(labels, intensities, options)?
+            .to_host()
+    }
+
+    /// As [`measure_intensities`](Self::measure_intensities), with the table in the GPU's memory.
+    /// What the processor computes is copied there.
+    ///
+    /// # Errors
+    /// Those of [`measure_intensities`](Self::measure_intensities).
+    pub fn measure_intensities_on_device<L: Label, I: Intensity + PixelValue>(
+        &self,
+        labels: &DeviceValues<G, L>,
+        intensities: &DeviceValues<G, I>,
+        options: &MeasureOptions,
+    ) -> Result<DeviceMeasures<G>> {
+        self.find_intensities(labels, intensities, options)?
+            .on_device(&self.gpu)
+    }
+
+    /// Measures labels with intensities, by a table if there is one for these properties.
+    fn find_intensities<L: Label, I: Intensity + PixelValue>(
+        &self,
+        labels: &DeviceValues<G, L>,
+        intensities: &DeviceValues<G, I>,
+        options: &MeasureOptions,
+    ) -> Result<Found<G>> {
         let size = [labels.width() as usize, labels.height() as usize];
         let intensity_size = [intensities.width() as usize, intensities.height() as usize];
         let needs = check(size, Some(intensity_size), options)?;
         let gpu = &self.gpu;
-        if let Some(table) = table::measure(gpu, labels, options)? {
-            return table.to_host();
-        }
         let values = gpu.using(intensities.values())?;
         let rows = RowsOfValues {
             values: values.view(),
             pitch: intensities.pitch(),
         };
+        if let Some(table) = table::measure(gpu, labels, I::light(rows), options)? {
+            values.finish()?;
+            return Ok(Found::OnDevice(table));
+        }
         let light = |blocks: u32, runs: SortedRuns<'_>, sums: ViewMut<'_, u64>| {
             // SAFETY: the image has the labels' size, and has been acquired; there is room for the
             // sums of each piece.
@@ -176,7 +195,7 @@ impl<G: Gpu> DeviceMeasurer<G> {
             has_squares: I::HAS_SQUARES,
             is_whole: I::IS_WHOLE,
         };
-        table_of(&sums, options, kind)
+        table_of(&sums, options, kind).map(Found::OnHost)
     }
 
     /// The sums of all labels, in ascending order of these. `light` launches, in this number of
@@ -237,6 +256,28 @@ impl<G: Gpu> DeviceMeasurer<G> {
             sorted.add_spans(background, &mut all.spans)?;
         }
         Ok(all)
+    }
+}
+
+/// A table where it was made.
+enum Found<G: Gpu> {
+    OnDevice(DeviceMeasures<G>),
+    OnHost(Measures),
+}
+
+impl<G: Gpu> Found<G> {
+    fn to_host(self) -> Result<Measures> {
+        match self {
+            Self::OnDevice(table) => table.to_host(),
+            Self::OnHost(table) => Ok(table),
+        }
+    }
+
+    fn on_device(self, gpu: &G) -> Result<DeviceMeasures<G>> {
+        match self {
+            Self::OnDevice(table) => Ok(table),
+            Self::OnHost(table) => DeviceMeasures::upload(gpu, &table),
+        }
     }
 }
 

@@ -1,6 +1,12 @@
-//! The measures that need areas, boxes and sums of coordinates only: summed up by tiles in a table
-//! with a slot per label value, and turned into columns on the GPU.
+//! The measures that need sums over each label's pixels only, other than those of higher powers:
+//! summed up by tiles in a table with a slot per label value, and turned into columns on the GPU.
 
+use trazar_kernels::measure::shape_table::{
+    ShapeColumnBuffers, ShapeColumnSizes, ShapeSizes, ShapeTableBuffers, shape_column,
+    write_shape_columns,
+};
+use trazar_kernels::measure::shapes::Light;
+use trazar_kernels::measure::sums::wanted as sums;
 use trazar_kernels::measure::table::{
     ColumnBuffers, ColumnSizes, LabelTableBuffers, TableShape, column, find_labels, write_columns,
 };
@@ -8,7 +14,9 @@ use trazar_kernels::measure::table::{
 use super::result::{DeviceColumn, DeviceColumnValues, DeviceMeasures};
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer, OnGpu, Scanner, read_first};
-use crate::image::gpu::DeviceValues;
+use crate::image::gpu::{DeviceValues, Equality, no_light};
+use crate::measure::records::wanted as sums_of;
+use crate::measure::strip::Needs;
 use crate::measure::{Label, MeasureOptions, Property};
 use crate::memory::{collect, with_room};
 
@@ -16,8 +24,8 @@ use crate::memory::{collect, with_room};
 const FEWEST_SLOTS: u64 = 256;
 /// Pixels per slot of the first table that is tried: most labels have more pixels than that.
 const USUAL_PIXELS: u64 = 64;
-/// Pixels per slot of the largest table: with 40 bytes per slot, it takes less memory than lists of
-/// runs do.
+/// Pixels per slot of the largest table: with 40 bytes per slot, and up to 124 for all sums, it takes
+/// less memory than lists of runs do.
 const LEAST_PIXELS: u64 = 4;
 
 /// The column of a property that the kernel writes; none for the others.
@@ -36,40 +44,164 @@ const fn column_of(property: Property) -> Option<u32> {
     })
 }
 
-/// The columns of these properties, if the kernel writes all of them.
-fn columns_of(properties: &[Property]) -> Option<u32> {
-    let mut wanted = 0;
-    for &property in properties {
-        wanted |= column_of(property)?;
-    }
-    Some(wanted)
+/// The column of a property that follows from the sums for shapes; none for the others.
+const fn shape_column_of(property: Property) -> Option<u32> {
+    Some(match property {
+        Property::InertiaTensor => shape_column::INERTIA,
+        Property::InertiaTensorEigvals => shape_column::EIGENVALUES,
+        Property::AxisMajorLength => shape_column::AXIS_MAJOR,
+        Property::AxisMinorLength => shape_column::AXIS_MINOR,
+        Property::Eccentricity => shape_column::ECCENTRICITY,
+        Property::Orientation => shape_column::ORIENTATION,
+        Property::Perimeter => shape_column::PERIMETER,
+        Property::PerimeterCrofton => shape_column::CROFTON,
+        Property::EulerNumber => shape_column::EULER_8,
+        Property::EulerNumber4 => shape_column::EULER_4,
+        Property::IntensityMin => shape_column::LIGHT_MIN,
+        Property::IntensityMax => shape_column::LIGHT_MAX,
+        Property::IntensityMean => shape_column::LIGHT_MEAN,
+        Property::IntensityStd => shape_column::LIGHT_STD,
+        _ => return None,
+    })
 }
 
-/// The measures, if the options ask for those of this module only, and no label's value is far
-/// above the number of pixels. The options have been checked.
+/// What a table must have for some properties.
+#[derive(Clone, Copy, Default)]
+struct Wanted {
+    /// The columns that follow from areas, boxes and sums of coordinates.
+    columns: u32,
+    /// The columns that follow from the sums for shapes.
+    shape_columns: u32,
+    /// The sums for shapes.
+    sums: u32,
+}
+
+impl Wanted {
+    /// Those of these properties, if kernels write all of their columns.
+    fn of(properties: &[Property]) -> Option<Self> {
+        let (mut wanted, mut needs) = (Self::default(), Needs::default());
+        for &property in properties {
+            match (column_of(property), shape_column_of(property)) {
+                (Some(column), _) => wanted.columns |= column,
+                (None, Some(column)) => {
+                    wanted.shape_columns |= column;
+                    property.add_needs(&mut needs);
+                }
+                (None, None) => return None,
+            }
+        }
+        wanted.sums = sums_of(needs);
+        if needs.brightness {
+            wanted.sums |= sums::LIGHT;
+        }
+        if needs.deviations {
+            wanted.sums |= sums::SQUARES;
+        }
+        Some(wanted)
+    }
+}
+
+/// Whether the sums for shapes of an image of this size fit their numbers of bits.
+fn shapes_fit(width: u32, height: u32) -> bool {
+    let pixels = u64::from(width) * u64::from(height);
+    let longer = u64::from(width.max(height));
+    pixels < 1 << 31
+        && longer
+            .checked_mul(longer)
+            .and_then(|square| square.checked_mul(pixels))
+            .is_some()
+}
+
+/// The sums of an image's labels.
+struct Tables<G: Gpu> {
+    labels: LabelTableBuffers<OnGpu<G>>,
+    shapes: ShapeTableBuffers<OnGpu<G>>,
+}
+
+/// What sums are made of.
+struct Summed<'a, G: Gpu, L: Label> {
+    labels: &'a DeviceValues<G, L>,
+    /// The neighbours, if there are sums for shapes.
+    planes: Option<Equality<G>>,
+    light: Light<'a>,
+    /// The sums for shapes.
+    bits: u32,
+}
+
+impl<G: Gpu, L: Label> Summed<'_, G, L> {
+    /// Queues the sums of all labels up to this number.
+    fn sum_up(&self, gpu: &G, slots: u32) -> Result<Tables<G>> {
+        let memory = &OnGpu(gpu.clone());
+        let sizes = ShapeSizes {
+            slots,
+            wanted: self.bits,
+        };
+        let mut tables = Tables {
+            labels: LabelTableBuffers::alloc(memory, &slots)?,
+            shapes: ShapeTableBuffers::alloc(memory, &sizes)?,
+        };
+        match &self.planes {
+            None => self.labels.sum_tiles(gpu, &mut tables.labels)?,
+            Some(planes) => {
+                let both = (&mut tables.labels, &mut tables.shapes);
+                self.labels
+                    .sum_shapes(gpu, planes, self.light, self.bits, both)?;
+            }
+        }
+        Ok(tables)
+    }
+}
+
+/// The measures, if the options ask for those of this module only, kernels sum up such intensities,
+/// and no label's value is far above the number of pixels. The options have been checked. Pixels
+/// whose intensities are summed up have been acquired.
 pub(super) fn measure<G: Gpu, L: Label>(
     gpu: &G,
     labels: &DeviceValues<G, L>,
+    light: Option<Light<'_>>,
     options: &MeasureOptions,
 ) -> Result<Option<DeviceMeasures<G>>> {
-    let Some(wanted) = columns_of(options.properties.as_slice()) else {
+    let Some(wanted) = Wanted::of(options.properties.as_slice()) else {
         return Ok(None);
+    };
+    let bits = wanted.sums;
+    let with_squares = bits & sums::SQUARES != 0;
+    // Squares of numbers of 32 bits need more than 64 bits.
+    let is_light_summed = light.is_some_and(|light| !with_squares || light.words.is_empty());
+    if bits & sums::LIGHT != 0 && !is_light_summed
+        || bits != 0 && !shapes_fit(labels.width(), labels.height())
+    {
+        return Ok(None);
+    }
+    let light = light.unwrap_or_else(no_light);
+    let sign = light.sign;
+    let planes = match bits {
+        0 => None,
+        _ => Some(labels.equality(gpu)?),
+    };
+    let summed = Summed {
+        labels,
+        planes,
+        light,
+        bits,
     };
     let pixels = u64::from(labels.width()) * u64::from(labels.height());
     let slots = |pixels_per_slot: u64| (pixels / pixels_per_slot).max(FEWEST_SLOTS) as u32;
-    let memory = &OnGpu(gpu.clone());
-    let mut table = LabelTableBuffers::alloc(memory, &slots(USUAL_PIXELS))?;
-    labels.sum_tiles(gpu, &mut table)?;
+    let mut tables = summed.sum_up(gpu, slots(USUAL_PIXELS))?;
     let mut beyond = [0];
-    table.beyond.read(&mut beyond)?;
+    tables.labels.beyond.read(&mut beyond)?;
     if beyond[0] > slots(LEAST_PIXELS).into() {
         return Ok(None);
     }
     if beyond[0] > 0 {
-        drop(table);
-        table = LabelTableBuffers::alloc(memory, &(beyond[0] as u32))?;
-        labels.sum_tiles(gpu, &mut table)?;
+        drop(tables);
+        tables = summed.sum_up(gpu, beyond[0] as u32)?;
     }
+    drop(summed);
+    let Tables {
+        labels: table,
+        shapes,
+    } = &mut tables;
     let slots = table.areas.len() as u32;
     let background = labels.background_values().iter();
     let background = background.map(|value| value.number().cast_unsigned());
@@ -93,31 +225,57 @@ pub(super) fn measure<G: Gpu, L: Label>(
     let mut scanner = Scanner::new(gpu, slots)?;
     scanner.scan_in_place(&mut before)?;
     let rows = read_first(scanner.total())?;
-    let sizes = ColumnSizes { rows, wanted };
+    let memory = &OnGpu(gpu.clone());
+    let sizes = ColumnSizes {
+        rows,
+        wanted: wanted.columns,
+    };
     let mut columns = ColumnBuffers::alloc(memory, &sizes)?;
+    let sizes = ShapeColumnSizes {
+        rows,
+        wanted: wanted.shape_columns,
+    };
+    let mut shape_columns = ShapeColumnBuffers::alloc(memory, &sizes)?;
     let shape = TableShape {
         spacing: options.spacing,
         labels: rows.into(),
     };
     // SAFETY: `before` and `rows` are the numbers of this table's labels, and each wanted column
-    // has an element for each.
+    // has an element for each, as the table has the sums that they follow from.
     unsafe {
-        write_columns::launch_threads(
-            on,
-            slots,
-            table.views(),
-            before.view(),
-            shape,
-            wanted,
-            columns.views(),
-        )?;
+        if wanted.columns != 0 {
+            write_columns::launch_threads(
+                on,
+                slots,
+                table.views(),
+                before.view(),
+                shape,
+                wanted.columns,
+                columns.views(),
+            )?;
+        }
+        if wanted.shape_columns != 0 {
+            write_shape_columns::launch_threads(
+                on,
+                slots,
+                table.views(),
+                shapes.views(),
+                before.view(),
+                shape,
+                bits,
+                sign,
+                wanted.shape_columns,
+                shape_columns.views(),
+            )?;
+        }
     }
-    in_order(columns, rows as usize, options.properties.as_slice()).map(Some)
+    let both = (columns, shape_columns);
+    in_order(both, rows as usize, options.properties.as_slice()).map(Some)
 }
 
 /// The columns in the order of the properties.
 fn in_order<G: Gpu>(
-    columns: ColumnBuffers<OnGpu<G>>,
+    (columns, shapes): (ColumnBuffers<OnGpu<G>>, ShapeColumnBuffers<OnGpu<G>>),
     len: usize,
     properties: &[Property],
 ) -> Result<DeviceMeasures<G>> {
@@ -143,6 +301,34 @@ fn in_order<G: Gpu>(
         vec![Floats(columns.diameter)],
     );
     add(Property::Extent, vec![Floats(columns.extent)]);
+    let inertia = [
+        shapes.inertia_00,
+        shapes.inertia_01,
+        shapes.inertia_10,
+        shapes.inertia_11,
+    ];
+    add(Property::InertiaTensor, inertia.map(Floats).into());
+    let eigenvalues = [shapes.greater, shapes.lesser];
+    add(
+        Property::InertiaTensorEigvals,
+        eigenvalues.map(Floats).into(),
+    );
+    add(Property::EulerNumber, vec![Integers(shapes.euler_8)]);
+    add(Property::EulerNumber4, vec![Integers(shapes.euler_4)]);
+    for (property, column) in [
+        (Property::AxisMajorLength, shapes.axis_major),
+        (Property::AxisMinorLength, shapes.axis_minor),
+        (Property::Eccentricity, shapes.eccentricity),
+        (Property::Orientation, shapes.orientation),
+        (Property::Perimeter, shapes.perimeter),
+        (Property::PerimeterCrofton, shapes.crofton),
+        (Property::IntensityMin, shapes.light_min),
+        (Property::IntensityMax, shapes.light_max),
+        (Property::IntensityMean, shapes.light_mean),
+        (Property::IntensityStd, shapes.light_std),
+    ] {
+        add(property, vec![Floats(column)]);
+    }
     of_properties.sort_by_key(|&(place, _)| place);
     let columns = of_properties.into_iter().flat_map(|(place, values)| {
         let property = properties[place];

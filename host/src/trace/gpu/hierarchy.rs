@@ -1,6 +1,6 @@
 //! The order and the hierarchy of borders.
 
-use cuda_std::{View, ViewMut};
+use cuda_std::ViewMut;
 use trazar_kernels::trace::borders::{FoundBorders, Stack, count};
 use trazar_kernels::trace::hierarchy::few::{self, arrange_few_borders};
 use trazar_kernels::trace::hierarchy::rows::{RowsBuffers, write_rows};
@@ -10,7 +10,7 @@ use trazar_kernels::trace::pixels::Raster;
 
 use super::{Arranged, BorderBuffers};
 use crate::Result;
-use crate::gpu::{Gpu, GpuBuffer, OnGpu};
+use crate::gpu::{Gpu, GpuBuffer, OnGpu, nothing};
 use crate::trace::Retrieval;
 
 /// The memory that borders are arranged in.
@@ -177,12 +177,6 @@ pub(super) const fn single_image<'a>() -> Stack<'a> {
         // SAFETY: there are no elements.
         offsets: unsafe { ViewMut::from_raw_parts(std::ptr::dangling_mut(), 0) },
     }
-}
-
-/// An empty array, such as the groups of borders that are not grouped by value.
-pub(super) const fn nothing<'a>() -> View<'a, u32> {
-    // SAFETY: there are no elements.
-    unsafe { View::from_raw_parts(std::ptr::dangling(), 0) }
 }
 
 /// Arranges borders whose number the host knows.

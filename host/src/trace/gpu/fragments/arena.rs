@@ -11,9 +11,9 @@ use trazar_kernels::trace::fragments::{
 use trazar_kernels::trace::pixels::Raster;
 
 use crate::error::{Error, Result};
-use crate::gpu::{Gpu, GpuBuffer, OnGpu, View, WorkingMemory};
+use crate::gpu::{Gpu, GpuBuffer, OnGpu, View, WorkingMemory, nothing};
 use crate::trace::Retrieval;
-use crate::trace::gpu::hierarchy::{Arranger, ResultSize, cooperative_blocks, few_room, nothing};
+use crate::trace::gpu::hierarchy::{Arranger, ResultSize, cooperative_blocks, few_room};
 use crate::trace::gpu::{Arranged, BorderBuffers};
 
 /// The most borders: rows of the hierarchy are of `i32`.
