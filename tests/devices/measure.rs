@@ -207,6 +207,17 @@ const OF_SHAPES: [Property; 10] = [
     Property::AxisMinorLength,
 ];
 
+/// All of these properties or some of them, from any of them on.
+fn some(all: &[Property], random: &mut Random) -> Vec<Property> {
+    let count = all.len() as u32;
+    let (first, len) = match random.below(2) {
+        0 => (random.below(count), count),
+        _ => (random.below(count), 1 + random.below(count)),
+    };
+    let cycle = all.iter().copied().cycle();
+    cycle.skip(first as usize).take(len as usize).collect()
+}
+
 /// Measures the labels whose pixels the mask has, without those of background, and compares with
 /// the processor's measures of an image in which these pixels are 0.
 fn check_tiles<G: Gpu, L: Label>(
@@ -252,9 +263,9 @@ pub(crate) fn measures_by_tiles<D: Device>(device: &D) {
     let image = (1..sides.0, 1..sides.1, select(&PATTERNS[..]), any::<u64>());
     check::<D, _>(
         "measures by tiles",
-        40,
-        &(image, device.any(), any::<(bool, bool)>(), 0..4u32),
-        |((width, height, pattern, drawn), gpu, (with_mask, spaced), of_type)| {
+        60,
+        &(image, device.any(), any::<bool>(), 0..4u32),
+        |((width, height, pattern, drawn), gpu, with_mask, of_type)| {
             let random = &mut Random::new(drawn);
             let classes = Classes::draw(pattern, width, height, random);
             let count = classes.values.len() as u32;
@@ -268,13 +279,14 @@ pub(crate) fn measures_by_tiles<D: Device>(device: &D) {
             let mask = BinaryImage::from_fn(width, height, |x, y| {
                 !with_mask || !(x / side + y / side).is_multiple_of(3)
             })?;
+            let spacing = [[0.3, 1.7], [0.7; 2], [1.0; 2]][random.below(3) as usize];
             let options = MeasureOptions::default()
-                .properties(&OF_TILES[random.below(9) as usize..])
-                .spacing(if spaced { [0.3, 1.7] } else { [1.0; 2] });
-            let mut of_shapes = OF_SHAPES[random.below(10) as usize..].to_vec();
-            of_shapes.extend(&OF_TILES[random.below(9) as usize..]);
-            of_shapes.extend(&OF_INTENSITIES[random.below(4) as usize..]);
-            if spaced {
+                .properties(some(&OF_TILES, random))
+                .spacing(spacing);
+            let mut of_shapes = some(&OF_SHAPES, random);
+            of_shapes.extend(some(&OF_TILES, random));
+            of_shapes.extend(some(&OF_INTENSITIES, random));
+            if spacing[0] != spacing[1] {
                 of_shapes.retain(|property| {
                     !matches!(property, Property::Perimeter | Property::PerimeterCrofton)
                 });
