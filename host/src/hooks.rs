@@ -9,6 +9,7 @@ use crate::distance::{CostDistanceOptions, CostSurface, Friction, Sources};
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer};
 use crate::image::gpu::DeviceImage;
+use crate::route::DeviceRouter;
 use crate::trace::{DeviceContours, DeviceTracer, TraceOptions};
 
 /// The same tracer, which treats every image as one of 2³¹ pixels or more.
@@ -29,6 +30,13 @@ pub fn with_few_fragments<G: Gpu>(tracer: DeviceTracer<G>, few: u32) -> DeviceTr
 #[must_use]
 pub fn with_cut_points<G: Gpu>(tracer: DeviceTracer<G>, points: usize) -> DeviceTracer<G> {
     tracer.with_cut_points(points)
+}
+
+/// The same router, whose fields have up to this number of labels at the same time: with none, each
+/// block that the device holds grows several fields.
+#[must_use]
+pub fn with_field_labels<G: Gpu>(router: DeviceRouter<G>, labels: u32) -> DeviceRouter<G> {
+    router.with_field_labels(labels)
 }
 
 /// As [`DeviceTracer::trace`]; calls `queued` with the name of each stage once it is queued, so

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
 use trazar::gpu::Gpu;
+use trazar::hooks;
 use trazar::route::{
     BLOCKED, Cell, DeviceGrid, DeviceRouteOptions, DeviceRouter, Fallback, FieldUse, Net, Pin,
     RouteAlgorithm, RoutingGrid, Window,
@@ -24,9 +25,17 @@ pub(crate) fn check_nets<G: Gpu>(
     grid: &RoutingGrid,
     nets: &[Net],
 ) -> Result<Vec<FieldUse>, TestCaseError> {
+    check_nets_by(&DeviceRouter::on(gpu.clone()), grid, nets)
+}
+
+/// The same by a given router.
+fn check_nets_by<G: Gpu>(
+    router: &DeviceRouter<G>,
+    grid: &RoutingGrid,
+    nets: &[Net],
+) -> Result<Vec<FieldUse>, TestCaseError> {
     let expected = on_cpu(grid, nets);
-    let router = DeviceRouter::on(gpu.clone());
-    let on_device = DeviceGrid::upload(gpu, grid)?;
+    let on_device = DeviceGrid::upload(router.gpu(), grid)?;
     let found = router.route(&on_device, nets, &DeviceRouteOptions::default());
     let routes = found.as_deref().unwrap_or_default();
     let uses: Vec<_> = routes
@@ -147,7 +156,13 @@ pub(crate) fn routes_of_random_nets<D: Device>(device: &D) {
                     Net::new(pins).within(window)
                 })
                 .collect();
-            check_nets(&gpu, &grid, &nets).map(|_| ())
+            let router = DeviceRouter::on(gpu);
+            // Each block may grow several fields.
+            let router = match random.below(2) {
+                0 => hooks::with_field_labels(router, 0),
+                _ => router,
+            };
+            check_nets_by(&router, &grid, &nets).map(|_| ())
         },
     );
 }

@@ -64,6 +64,8 @@ use grid::Rows;
 #[derive(Clone, Debug)]
 pub struct DeviceRouter<G: Gpu> {
     gpu: G,
+    /// The labels of fields that grow at the same time.
+    field_labels: u32,
 }
 
 #[cfg(feature = "cuda")]
@@ -80,7 +82,18 @@ impl DeviceRouter<crate::cuda::Queue> {
 impl<G: Gpu> DeviceRouter<G> {
     /// Routes on `gpu`.
     pub fn on(gpu: G) -> Self {
-        Self { gpu }
+        Self {
+            gpu,
+            field_labels: fields::LABELS,
+        }
+    }
+
+    /// Lets a block grow several fields, one after another, if there are more than it has labels for.
+    pub(crate) fn with_field_labels(self, labels: u32) -> Self {
+        Self {
+            field_labels: labels,
+            ..self
+        }
     }
 
     /// The queue that it works on, with the kernels.
@@ -108,7 +121,9 @@ impl<G: Gpu> DeviceRouter<G> {
     ) -> Result<Vec<Route>> {
         let windows = grid.windows(nets)?;
         match options.algorithm {
-            DeviceRouteAlgorithm::Fields => fields::route(&self.gpu, grid, nets, &windows),
+            DeviceRouteAlgorithm::Fields => {
+                fields::route(&self.gpu, self.field_labels, grid, nets, &windows)
+            }
             DeviceRouteAlgorithm::Tiles => tiles::route(&self.gpu, grid, nets, &windows),
         }
     }

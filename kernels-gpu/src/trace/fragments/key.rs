@@ -98,7 +98,7 @@ impl Key for u64 {
 
     #[inline(always)]
     fn of_record([low, high]: [u32; 2]) -> Self {
-        // planted: join-wide-high
+        // planted: join-wide-low
         Self::from(high) << 32 | Self::from(low)
     }
 

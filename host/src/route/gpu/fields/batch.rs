@@ -26,8 +26,6 @@ const GROWTH: f64 = 1.5;
 const AHEAD: f64 = 1.25;
 /// The most cells of boxes that grow at the same time: more take longer than a search.
 const GROWN_CELLS: u64 = 1 << 24;
-/// The labels of growing fields, unless those of the blocks that run at the same time are more.
-const LABELS: u32 = 1 << 26;
 /// A net that needs more searches is left to tiles.
 const MAX_SEARCHES: usize = 16;
 /// Growing boxes move: there is memory for up to this many cells more, at most twice as many.
@@ -264,7 +262,7 @@ impl Batch {
         };
         if !self.grown.is_empty() {
             let views = (state.tree.view(), state.entries.view_mut());
-            self.grow(gpu, grid, boxes, pin_state, views)?;
+            self.grow(gpu, grid, limits.labels, boxes, pin_state, views)?;
         }
         let pins = self.nets.iter().map(|net| net.end_pin - net.first_pin);
         let pins = pins.max().unwrap_or(0);
@@ -311,6 +309,7 @@ impl Batch {
         &mut self,
         gpu: &G,
         grid: &DeviceGrid<G>,
+        labels: u32,
         boxes: Boxes<'_>,
         pins: PinState<'_>,
         (tree, entries): (View<'_, u32>, ViewMut<'_, u32>),
@@ -343,7 +342,7 @@ impl Batch {
         let shared = fields::grow_bytes(most);
         let resident = gpu.resident_blocks(spec, shared)?;
         // With a block for each field, blocks are spread as they end.
-        let blocks = (LABELS / most.max(1)).max(resident);
+        let blocks = (labels / most.max(1)).max(resident);
         let blocks = blocks.min(self.grown.len() as u32).max(1);
         let mut labels = gpu.alloc(blocks as usize * most as usize)?;
         let growing = Growing {

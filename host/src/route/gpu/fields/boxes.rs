@@ -25,16 +25,20 @@ const TIE_CAPACITY: u32 = 4096;
 /// The most static shared memory of the kernels, in bytes.
 const STATIC_BYTES: u32 = 6 << 10;
 
-/// The capacity of a block of the device.
+/// The capacity of a block of the device, and the labels of all.
 pub(super) struct Limits {
     /// Shared memory, in bytes.
     bytes: u32,
+    /// The labels of fields that grow at the same time, unless those of the blocks that the device
+    /// holds are more.
+    pub(super) labels: u32,
 }
 
 impl Limits {
-    pub(super) fn of<G: Gpu>(gpu: &G) -> Self {
+    pub(super) fn of<G: Gpu>(gpu: &G, labels: u32) -> Self {
         Self {
             bytes: gpu.shared_per_block().saturating_sub(STATIC_BYTES),
+            labels,
         }
     }
 

@@ -24,10 +24,14 @@ use boxes::Limits;
 
 /// Nets are batched until their fields have this many cells: 2 GiB.
 const CELLS_AT_ONCE: u64 = 1 << 29;
+/// The labels of fields that grow at the same time: for most nets a block per field.
+pub(super) const LABELS: u32 = 1 << 26;
 
-/// Routes nets on `grid`, in the given windows. The routes say how they were found.
+/// Routes nets on `grid`, in the given windows, with up to this number of `labels` of fields at the
+/// same time. The routes say how they were found.
 pub(super) fn route<G: Gpu>(
     gpu: &G,
+    labels: u32,
     grid: &DeviceGrid<G>,
     nets: &[Net],
     windows: &[Window],
@@ -40,7 +44,7 @@ pub(super) fn route<G: Gpu>(
     let nothing = |net: &Net| InFields::Nothing(unfit.filter(|_| net.pins.len() > 1));
     let mut found = collect(nets.iter().map(nothing), "the routes")?;
     if unfit.is_none() {
-        let limits = Limits::of(gpu);
+        let limits = Limits::of(gpu, labels);
         let mut batch = Batch::default();
         for (index, (net, &window)) in nets.iter().zip(windows).enumerate() {
             if net.pins.len() < 2 {
