@@ -118,7 +118,7 @@ fn length(x: f64, y: f64) -> f64 {
 #[inline(always)]
 fn arctangent(tangent: f64) -> f64 {
     // The angles 0, π/8 and π/4 have the tangents 0, √2 - 1 and 1. At most π/16 is left.
-    const TAN_1_16: f64 = 0.198_912_367_379_658_0;
+    const TAN_1_16: f64 = 0.198_912_367_379_658;
     const TAN_3_16: f64 = 0.668_178_637_919_298_9;
     let (base, of_base) = if tangent < TAN_1_16 {
         (0.0, 0.0)
@@ -138,8 +138,8 @@ fn arctangent(tangent: f64) -> f64 {
     base + (rest - rest * sum)
 }
 
-/// The angle from the axis of x to the vector `(x, y)`, from -π to π: the arctangent of `y / x`. One
-/// of the two is not 0. It errs by less than 4 units in the last place.
+/// The angle from the axis of x to the vector `(x, y)`, from -π to π: the arctangent of `y / x`, to
+/// less than 4 units in the last place. One of the two is not 0.
 #[inline(always)]
 fn angle(y: f64, x: f64) -> f64 {
     let (across, along) = (y.abs(), x.abs());

@@ -15,8 +15,8 @@ const WARPS: u32 = BLOCK / WARP_SIZE;
 /// two words each.
 pub const WORDS: u32 = 6;
 
-/// The variance of `n` numbers with this sum and these sums of squares. `center` is the mean, rounded
-/// down: around it, sums are small.
+/// The variance of `n` numbers with this sum and this sum of squares. `center` is the mean, rounded
+/// down, around which sums are small.
 #[must_use]
 #[inline(always)]
 pub const fn variance(n: i128, sum: i128, squares: i128, center: i128) -> f64 {

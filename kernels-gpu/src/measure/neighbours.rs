@@ -14,8 +14,8 @@ const fn from_right(here: u64, right: u64) -> u64 {
     here >> 1 | right << 63
 }
 
-/// The planes of equality of an image or a part of it, by words of 64 pixels. Words outside the image
-/// are 0.
+/// The planes of equality of an image or a part of it, by words of 64 pixels. Words outside the
+/// image are 0.
 pub(super) trait Neighbours {
     /// The equalities of a word.
     fn equal_to(&self, word_x: u32, y: u32) -> EqualTo;

@@ -37,7 +37,8 @@ impl ShapeSizes {
     }
 }
 
-/// What is summed up of each label besides a [`LabelTable`]. Arrays of what is not wanted are empty.
+/// What is summed up of each label besides a [`LabelTable`]. Arrays of other sums than the wanted
+/// ones are empty.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, KernelParam)]
 #[lengths(ShapeSizes, buffers = ShapeTableBuffers)]
@@ -134,8 +135,8 @@ impl LightTally {
         greatest: 0,
     };
 
-    /// Adds a pixel's number, plus the magnitude `sign` of its type's least one. Squares are those of
-    /// numbers of up to 16 bits.
+    /// Adds a pixel's number, plus the magnitude `sign` of its type's least one. For squares,
+    /// numbers have at most 16 bits.
     #[inline(always)]
     pub(super) fn add(&mut self, lifted: u32, sign: u32, with_squares: bool) {
         self.sum += u64::from(lifted);
@@ -160,8 +161,8 @@ impl ShapeTable<'_> {
         }
     }
 
-    /// Adds the numbers of runs, pairs below and slanted pairs, squares, diagonals, and of straight,
-    /// oblique and mixed border pixels to a slot: those that are wanted.
+    /// Adds numbers to a slot, those that are wanted: runs, pairs below, slanted pairs, squares,
+    /// diagonals; straight, oblique and mixed border pixels.
     #[inline(always)]
     pub(super) fn add_counts(&self, slot: u32, counts: [u32; super::shapes::COUNTS as usize]) {
         if !self.runs.is_empty() {
@@ -333,8 +334,8 @@ pub struct ShapeColumns<'a> {
 }
 
 /// Writes the wanted columns, whose sums the tables have. Numbers are those that the processor
-/// computes from the same sums. `sums` are the bits of the sums that the table has, `sign` is that of
-/// [`Light`](super::shapes::Light).
+/// computes from the same sums. `sums` are the bits of the sums that the table has, and `sign` is
+/// that of [`Light`](super::shapes::Light).
 ///
 /// Launch: one thread per slot. Reads 4 bytes per slot and some 100 per label, and writes 8 per
 /// label and column.

@@ -35,7 +35,7 @@ const ROWS: u32 = HEIGHT + 3;
 const PLANE: u32 = WORDS * ROWS;
 /// Rows whose intensities are loaded together, while those of as many rows above are added.
 const AHEAD: u32 = 4;
-/// Numbers of pixels that are counted: see [`ShapeTable::counts`].
+/// Numbers of pixels that are counted: see [`ShapeTable::add_counts`].
 pub(super) const COUNTS: u32 = 8;
 
 const _: () = assert!(PLACES <= 256 && HEIGHT / 8 * WIDTH <= 4 * PLANE);
@@ -286,8 +286,8 @@ impl TileShapes {
     }
 }
 
-/// The places of the stretches of the thread's column, by the last row of each: a byte per row, eight
-/// rows per word.
+/// The places of the stretches of the thread's column, by the last row of each: a byte per row,
+/// eight rows per word.
 #[derive(Clone, Copy)]
 struct KeptPlaces {
     words: SharedView<u64>,
@@ -463,7 +463,7 @@ struct ColumnBits {
 }
 
 impl ColumnBits {
-    /// The numbers of the stretch's pixels, as [`ShapeTable::counts`] has them.
+    /// The numbers of the stretch's pixels, as [`ShapeTable::add_counts`] takes them.
     #[inline(always)]
     const fn count(&self, rows: u64) -> [u32; COUNTS as usize] {
         [
@@ -709,6 +709,15 @@ fn sum_tile<T: ValueBits>(
     }
 }
 
+/// The sizes of what is summed up besides a table.
+#[cfg(not(target_arch = "nvptx64"))]
+const fn sizes(table: LabelTable<'_>, bits: u32) -> ShapeSizes {
+    ShapeSizes {
+        slots: table.slots(),
+        wanted: bits,
+    }
+}
+
 /// Defines the kernel for a type of labels.
 macro_rules! shapes_kernel {
     ($name:ident, $t:ty, $what:literal) => {
@@ -726,11 +735,7 @@ macro_rules! shapes_kernel {
         /// elements apart, and so has one of the views of `light` if `bits` ask for intensities.
         /// The image has fewer than 2³¹ pixels, and as many times the square of its longer side are
         /// below 2⁶⁴. Other threads may add to the tables meanwhile, but not read them.
-        #[kernel(block = BLOCK, len(
-                                    planes = (),
-                                    table = table.slots(),
-                                    shapes = ShapeSizes { slots: table.slots(), wanted: bits },
-                                ))]
+        #[kernel(block = BLOCK, len(planes = (), table = table.slots(), shapes = sizes(table, bits)))]
         pub unsafe fn $name(
             values: RowsOfValues<'_, $t>,
             planes: EqualityPlanes<'_>,

@@ -28,8 +28,8 @@ pub mod wanted {
     pub const PAIRS: u32 = 4;
     /// Border pixels by what they add to a perimeter.
     pub const OUTLINE: u32 = 8;
-    /// The least and the greatest intensity, and the sum of all; in [tables](crate::measure::shapes)
-    /// only.
+    /// The least and the greatest intensity, and the sum of all: in
+    /// [tables](crate::measure::shapes) only.
     pub const LIGHT: u32 = 16;
     /// Sums of squared intensities; in tables only.
     pub const SQUARES: u32 = 32;

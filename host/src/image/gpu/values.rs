@@ -210,7 +210,7 @@ impl<G: Gpu, T: PixelValue> DeviceValues<G, T> {
         planes: &Equality<G>,
         light: Light<'_>,
         bits: u32,
-        tables: (
+        (table, shapes): (
             &mut LabelTableBuffers<OnGpu<G>>,
             &mut ShapeTableBuffers<OnGpu<G>>,
         ),
@@ -225,7 +225,7 @@ impl<G: Gpu, T: PixelValue> DeviceValues<G, T> {
         };
         // SAFETY: the sizes were checked when the image was made, `gpu` has acquired all that it
         // has not allocated, and the tables belong to this queue.
-        unsafe { T::sum_shapes(&gpu.launcher(), image, tables.0.views(), tables.1.views())? };
+        unsafe { T::sum_shapes(&gpu.launcher(), image, table.views(), shapes.views())? };
         values.finish()
     }
 
@@ -633,22 +633,28 @@ const ALL: [u32; 2] = [u32::MAX, 0];
 
 device_values! {
     U8: u8 as u8, 0, [0xff, 0] =>
-        equality_of_u8, link_outer_borders_of_u8, value_keys_of_u8 [sum_tiles_of_u8, sum_shapes_of_u8],
+        equality_of_u8, link_outer_borders_of_u8, value_keys_of_u8
+        [sum_tiles_of_u8, sum_shapes_of_u8],
         sum_intensities_of_u8 as bytes;
     U16: u16 as u16, 0, [0xffff, 0] =>
-        equality_of_u16, link_outer_borders_of_u16, value_keys_of_u16 [sum_tiles_of_u16, sum_shapes_of_u16],
+        equality_of_u16, link_outer_borders_of_u16, value_keys_of_u16
+        [sum_tiles_of_u16, sum_shapes_of_u16],
         sum_intensities_of_u16 as halves;
     I16: i16 as u16, 1 << 15, [0xffff, 0] =>
-        equality_of_u16, link_outer_borders_of_u16, value_keys_of_u16 [sum_tiles_of_u16, sum_shapes_of_u16],
+        equality_of_u16, link_outer_borders_of_u16, value_keys_of_u16
+        [sum_tiles_of_u16, sum_shapes_of_u16],
         sum_intensities_of_i16 as halves;
     U32: u32 as u32, 0, ALL =>
-        equality_of_u32, link_outer_borders_of_u32, value_keys_of_u32 [sum_tiles_of_u32, sum_shapes_of_u32],
+        equality_of_u32, link_outer_borders_of_u32, value_keys_of_u32
+        [sum_tiles_of_u32, sum_shapes_of_u32],
         sum_intensities_of_u32 as words;
     I32: i32 as u32, 1 << 31, ALL =>
-        equality_of_u32, link_outer_borders_of_u32, value_keys_of_u32 [sum_tiles_of_u32, sum_shapes_of_u32],
+        equality_of_u32, link_outer_borders_of_u32, value_keys_of_u32
+        [sum_tiles_of_u32, sum_shapes_of_u32],
         sum_intensities_of_i32 as words;
     I64: i64 as u64, 1 << 63, [u32::MAX; 2] =>
-        equality_of_u64, link_outer_borders_of_u64, value_keys_of_u64 [sum_tiles_of_u64, sum_shapes_of_u64];
+        equality_of_u64, link_outer_borders_of_u64, value_keys_of_u64
+        [sum_tiles_of_u64, sum_shapes_of_u64];
     F32: f32 as f32, 0, ALL =>
         equality_of_f32, link_outer_borders_of_f32, value_keys_of_f32;
 }

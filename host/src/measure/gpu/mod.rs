@@ -1,6 +1,6 @@
-//! Measures of labels in a GPU's memory. Most become columns there, by [`table`]. For higher moments,
-//! hulls, holes, and labels that are large numbers, kernels sum up the runs of each label, and what
-//! follows from the sums is computed by the processor, by the code for its own sums.
+//! Measures of labels in a GPU's memory. Most become columns there, by [`table`]. For higher
+//! moments, hulls, holes, and labels that are large numbers, kernels sum up the runs of each label,
+//! and what follows from the sums is computed by the processor, by the code for its own sums.
 
 mod result;
 mod table;
@@ -85,7 +85,7 @@ impl<G: Gpu> DeviceMeasurer<G> {
         labels: &DeviceValues<G, L>,
         options: &MeasureOptions,
     ) -> Result<Measures> {
-        self.find(labels, options)?.to_host()
+        self.find(labels, options)?.on_host()
     }
 
     /// As [`measure`](Self::measure), with the table in the GPU's memory. What the processor
@@ -146,7 +146,7 @@ impl<G: Gpu> DeviceMeasurer<G> {
         options: &MeasureOptions,
     ) -> Result<Measures> {
         self.find_intensities(labels, intensities, options)?
-            .to_host()
+            .on_host()
     }
 
     /// As [`measure_intensities`](Self::measure_intensities), with the table in the GPU's memory.
@@ -266,7 +266,7 @@ enum Found<G: Gpu> {
 }
 
 impl<G: Gpu> Found<G> {
-    fn to_host(self) -> Result<Measures> {
+    fn on_host(self) -> Result<Measures> {
         match self {
             Self::OnDevice(table) => table.to_host(),
             Self::OnHost(table) => Ok(table),

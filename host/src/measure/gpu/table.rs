@@ -24,8 +24,8 @@ use crate::memory::{collect, with_room};
 const FEWEST_SLOTS: u64 = 256;
 /// Pixels per slot of the first table that is tried: most labels have more pixels than that.
 const USUAL_PIXELS: u64 = 64;
-/// Pixels per slot of the largest table: with 40 bytes per slot, and up to 124 for all sums, it takes
-/// less memory than lists of runs do.
+/// Pixels per slot of the largest table: with 40 bytes per slot, and up to 124 for all sums, it
+/// takes less memory than lists of runs do.
 const LEAST_PIXELS: u64 = 4;
 
 /// The column of a property that the kernel writes; none for the others.

@@ -88,7 +88,7 @@ impl<G: Gpu> DeviceRouter<G> {
         }
     }
 
-    /// Lets a block grow several fields, one after another, if there are more than it has labels for.
+    /// Lets a block grow several fields, one after another, if all together need more labels.
     pub(crate) fn with_field_labels(self, labels: u32) -> Self {
         Self {
             field_labels: labels,
