@@ -69,6 +69,9 @@ fn run_measures(engine: &Engine) {
         ($($t:ty)*) => {$(
             let labels = Samples::new(3, 2, &[1 as $t; 6]).unwrap();
             engine.measure(labels, &MeasureOptions::default()).unwrap();
+            let shapes = [Property::Orientation, Property::Perimeter];
+            let shapes = MeasureOptions::default().properties(shapes);
+            engine.measure(labels, &shapes).unwrap();
         )*};
     }
     measure_by_tiles!(u8 u16 u32 i64);

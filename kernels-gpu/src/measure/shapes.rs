@@ -711,7 +711,7 @@ fn sum_tile<T: ValueBits>(
 
 /// The sizes of what is summed up besides a table.
 #[cfg(not(target_arch = "nvptx64"))]
-const fn sizes(table: LabelTable<'_>, bits: u32) -> ShapeSizes {
+const fn of(table: LabelTable<'_>, bits: u32) -> ShapeSizes {
     ShapeSizes {
         slots: table.slots(),
         wanted: bits,
@@ -735,7 +735,7 @@ macro_rules! shapes_kernel {
         /// elements apart, and so has one of the views of `light` if `bits` ask for intensities.
         /// The image has fewer than 2³¹ pixels, and as many times the square of its longer side are
         /// below 2⁶⁴. Other threads may add to the tables meanwhile, but not read them.
-        #[kernel(block = BLOCK, len(planes = (), table = table.slots(), shapes = sizes(table, bits)))]
+        #[kernel(block = BLOCK, len(planes = (), table = table.slots(), shapes = of(table, bits)))]
         pub unsafe fn $name(
             values: RowsOfValues<'_, $t>,
             planes: EqualityPlanes<'_>,
