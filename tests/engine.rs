@@ -2,12 +2,13 @@
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use trazar::distance::{CostDistanceOptions, CostSurface, Source, Sources, StepCost};
 use trazar::generate::{CompetingNets, blobs, cells, friction};
 use trazar::label::BandSource;
 use trazar::measure::MeasureOptions;
-use trazar::route::{DistanceOptions, NegotiationOptions};
+use trazar::route::{DistanceOptions, Effort, NegotiationOptions, TreeKind};
 use trazar::trace::ContourOptions;
 use trazar::{
     Approximation, BinaryImage, Cell, Connectivity, Engine, Error, Geometry, LabelOptions,
@@ -104,6 +105,10 @@ fn progress_ends_with_all_of_the_work() {
             on.cost_distance(surface, sources, &CostDistanceOptions::default())
         }),
         job("route", |on| on.route(grid, nets, &RouteOptions::default())),
+        job("route, improved", |on| {
+            let improved = RouteOptions::default().tree(TreeKind::Improved);
+            on.route(grid, nets, &improved)
+        }),
         job("negotiate", |on| {
             on.negotiate(grid, capacities, nets, &NegotiationOptions::default())
         }),
@@ -124,6 +129,44 @@ fn progress_ends_with_all_of_the_work() {
         let shares = shares(&engine, job);
         assert_eq!(shares.last(), Some(&1.0), "{name}: {shares:?}");
         assert!(shares.is_sorted() && shares[0] >= 0.0, "{name}: {shares:?}");
+    }
+}
+
+#[test]
+fn improving_trees_can_be_cancelled_at_every_stage() {
+    let case = CompetingNets::default()
+        .width(40)
+        .height(40)
+        .nets(2)
+        .pins(12);
+    let case = &case.generate(seed()).unwrap();
+    // Of each of two nets: trees from other roots, three times exchanges, steps.
+    let (steps, hour) = (Effort::Steps(200), Effort::Time(Duration::from_secs(3600)));
+    for (effort, limits) in [
+        (steps, &[0.1, 0.2, 0.3, 0.35, 0.4, 0.8][..]),
+        (hour, &[0.1, 0.3]),
+    ] {
+        for &limit in limits {
+            let last = Arc::new(Mutex::new(0.0));
+            let reported = Arc::clone(&last);
+            let engine = Engine::cpu().with_progress(move |share| {
+                *reported.lock().unwrap() = share;
+                match share < limit {
+                    true => ControlFlow::Continue(()),
+                    false => ControlFlow::Break(()),
+                }
+            });
+            let options = RouteOptions::default()
+                .tree(TreeKind::Improved)
+                .effort(effort);
+            let found = engine.route(&case.grid, &case.nets, &options);
+            assert!(
+                matches!(found, Err(Error::Cancelled)),
+                "{effort:?}, {limit}"
+            );
+            let last = *last.lock().unwrap();
+            assert!(last < 1.0, "{effort:?}, {limit}: {last}");
+        }
     }
 }
 

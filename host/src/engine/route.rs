@@ -5,6 +5,7 @@ use crate::backend::Backend;
 use crate::device_choice::Job;
 use crate::error::Result;
 use crate::geometry::Cell;
+use crate::progress::Progress;
 use crate::route::{
     self, DistanceAlgorithm, DistanceOptions, Distances, EdgeCounts, Negotiated,
     NegotiationOptions, Net, Route, RouteAlgorithm, RouteOptions, RoutingGrid, TreeKind,
@@ -50,13 +51,19 @@ impl Engine {
         }
         let algorithm = self.route_algorithm(options);
         algorithm.check_runs_on(self.backend())?;
-        let routes = match &self.device {
-            None => route::cpu::route(grid, nets, algorithm, &self.progress())?,
-            Some(device) => device.route(grid, nets, algorithm, &self.progress())?,
+        let plain = |progress: &Progress<'_>| match &self.device {
+            None => route::cpu::route(grid, nets, algorithm, progress),
+            Some(device) => device.route(grid, nets, algorithm, progress),
         };
+        let progress = self.progress();
         self.done(match options.tree {
-            TreeKind::Nearest => routes,
-            TreeKind::Improved => route::cpu::improve::improve(grid, nets, routes, options.effort)?,
+            TreeKind::Nearest => plain(&progress)?,
+            TreeKind::Improved => {
+                let routes = progress.part(0..1, 10, plain)?;
+                progress.part(1..10, 10, |progress| {
+                    route::cpu::improve::improve(grid, nets, routes, options.effort, progress)
+                })?
+            }
         })
     }
 

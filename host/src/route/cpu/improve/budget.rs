@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use crate::Result;
+use crate::progress::Progress;
 use crate::route::Effort;
 use crate::route::grid::RoutingGrid;
 
@@ -16,6 +18,7 @@ const USUAL_STEPS: [u64; 2] = [48, 4];
 pub(super) struct Budget {
     steps: u64,
     labels: u64,
+    begin: Instant,
     deadline: Option<Instant>,
 }
 
@@ -38,6 +41,7 @@ impl Budget {
         Self {
             steps,
             labels,
+            begin: Instant::now(),
             deadline,
         }
     }
@@ -45,6 +49,23 @@ impl Budget {
     /// Whether another step may follow `steps` that have set `labels` labels.
     pub(super) fn permits(&self, steps: u64, labels: u64) -> bool {
         steps < self.steps && labels < self.labels && !self.is_over()
+    }
+
+    /// Reports the share of the budget that this many steps, with so many labels, have taken.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`](crate::Error::Cancelled).
+    pub(super) fn report(&self, steps: u64, labels: u64, progress: &Progress<'_>) -> Result<()> {
+        const WHOLE: f64 = 1e6;
+        // What is not limited is no share of it worth reporting.
+        let of_counts = [(steps, self.steps), (labels, self.labels)];
+        let of_counts = of_counts.map(|(done, all)| done as f64 / all.max(1) as f64);
+        let of_time = self.deadline.map_or(0.0, |deadline| {
+            let all = deadline.saturating_duration_since(self.begin).as_secs_f64();
+            self.begin.elapsed().as_secs_f64() / all.max(f64::MIN_POSITIVE)
+        });
+        let share = of_counts[0].max(of_counts[1]).max(of_time).min(1.0);
+        progress.report((share * WHOLE) as u64, WHOLE as u64)
     }
 
     /// Whether the time is over.

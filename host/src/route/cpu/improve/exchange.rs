@@ -20,12 +20,13 @@ use super::shake::Changes;
 use super::{Edge, TREE};
 use crate::Result;
 use crate::memory::{collect, extend, push, push_to_heap, reserve_in_map, reserve_in_set};
+use crate::progress::Progress;
 use crate::route::cpu::retrace::UNREACHED;
 use crate::route::grid::RoutingGrid;
 use crate::route::grid::by_cell;
 
 /// The most times that all moves are tried. Most trees need 3 to 6.
-const MAX_ROUNDS: usize = 20;
+const MAX_ROUNDS: u64 = 20;
 
 /// Name used in out-of-memory errors.
 const SEARCH: &str = "the cells of a search";
@@ -110,7 +111,16 @@ impl<'a> Exchange<'a> {
 
     /// The tree of `edges`, improved by moves until none pays. It must join the pins and have no
     /// other ends.
-    pub(super) fn improve(&mut self, edges: &[Edge], budget: &Budget) -> Result<Vec<Edge>> {
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::Cancelled`](crate::Error::Cancelled).
+    pub(super) fn improve(
+        &mut self,
+        edges: &[Edge],
+        budget: &Budget,
+        progress: &Progress<'_>,
+    ) -> Result<Vec<Edge>> {
         self.states.fill(0);
         for &cell in self.group_of.keys() {
             self.states[cell as usize] = PIN;
@@ -120,9 +130,10 @@ impl<'a> Exchange<'a> {
         }
         self.divide()?;
         self.diagram.fill()?;
-        for _ in 0..MAX_ROUNDS {
+        for round in 0..MAX_ROUNDS {
             let mut improved = false;
             for (cell, next) in self.key_path_starts()? {
+                progress.report(round, MAX_ROUNDS)?;
                 if budget.is_over() {
                     return self.edges();
                 }
@@ -133,6 +144,7 @@ impl<'a> Exchange<'a> {
                 }
             }
             for cell in self.key_cells()? {
+                progress.report(round, MAX_ROUNDS)?;
                 if budget.is_over() {
                     return self.edges();
                 }

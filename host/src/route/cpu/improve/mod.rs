@@ -56,10 +56,11 @@ pub(crate) fn improve(
     nets: &[Net],
     plain: Vec<Route>,
     effort: Effort,
+    progress: &Progress<'_>,
 ) -> Result<Vec<Route>> {
     let start = Instant::now();
     let mut sources = nets.iter().zip(&plain).enumerate();
-    let improved = route_each(grid, nets, &Progress::SILENT, |part, pins, _| {
+    let improved = route_each(grid, nets, progress, |part, pins, progress| {
         let Some((done, (net, plain))) = sources.next() else {
             return Ok(Joined::default());
         };
@@ -97,22 +98,31 @@ pub(crate) fn improve(
         // Without edges between cells of one pin, through which a path may pass: there would be
         // two ways between these cells.
         let mut start = spanning::joined_over(part, &reached, &edges)?;
+        // The shares of the stages, in tenths.
+        progress.report(0, 10)?;
         for rooted in from_other_roots(part, &reached, &budget)? {
             let rooted = spanning::joined_over(part, &reached, &edges_of(&rooted)?)?;
             if rooted.cost() < start.cost() {
                 start = rooted;
             }
         }
+        progress.report(2, 10)?;
         let edges = edges_of(&start)?;
         let between = voronoi::tree(part, &reached)?;
         let mut exchange = Exchange::new(part, &reached)?;
-        let first = exchange.improve(&edges, &budget)?;
-        let second = exchange.improve(&between, &budget)?;
+        let first = progress.part(2..4, 10, |progress| {
+            exchange.improve(&edges, &budget, progress)
+        })?;
+        let second = progress.part(4..5, 10, |progress| {
+            exchange.improve(&between, &budget, progress)
+        })?;
         let mut both = collect(first.iter().copied(), PATHS)?;
         extend(&mut both, second.iter().copied(), PATHS)?;
         let merged = edges_of(&spanning::joined_over(part, &reached, &both)?)?;
-        let third = exchange.improve(&merged, &budget)?;
-        exchange.shake(&budget)?;
+        let third = progress.part(5..6, 10, |progress| {
+            exchange.improve(&merged, &budget, progress)
+        })?;
+        progress.part(6..10, 10, |progress| exchange.shake(&budget, progress))?;
         let fourth = exchange.edges()?;
         let mut best: Option<Joined> = None;
         for edges in [first, second, third, fourth] {

@@ -12,6 +12,7 @@ use crate::Result;
 use crate::generate::random::random;
 use crate::geometry::Cell;
 use crate::memory::{collect, extend, push};
+use crate::progress::Progress;
 
 /// The most key cells that a step removes, or divides the tree at.
 const MOST_CELLS: usize = 3;
@@ -53,7 +54,7 @@ impl Changes {
 
 impl Exchange<'_> {
     /// Takes steps from the tree that was improved last, as long as `budget` permits.
-    pub(super) fn shake(&mut self, budget: &Budget) -> Result<()> {
+    pub(super) fn shake(&mut self, budget: &Budget, progress: &Progress<'_>) -> Result<()> {
         let starts = self
             .groups
             .iter()
@@ -63,6 +64,7 @@ impl Exchange<'_> {
         let mut random = Random(0);
         let mut steps = 0;
         while budget.permits(steps, self.diagram.work() - before) && self.has_numbers() {
+            budget.report(steps, self.diagram.work() - before, progress)?;
             steps += 1;
             self.forget_failed(MOST_FAILED);
             let start = starts[random.below(starts.len())];
