@@ -5,6 +5,8 @@
 //! from these planes by operations on words, so pixels within an object cost next to nothing. What
 //! a run adds to its label's sums of coordinates has a closed form.
 
+use trazar_kernels::measure::neighbours::outline_of;
+
 use super::intensities::{IntensityImage, IntensityRows};
 use super::labels::{LabelImage, LabelRows, Run};
 use super::planes::{Planes, from_left, from_right};
@@ -364,9 +366,7 @@ fn find_pairs(row: &Planes, bits: &mut [[u64; 6]]) {
     }
 }
 
-/// Marks the border pixels of a row that add 1, √2, or the mean of both to the perimeter: by the
-/// numbers of border pixels of the same object among their neighbours at sides and at corners
-/// (Benkrid and Crookes, Design and FPGA Implementation of a Perimeter Estimator, 2000).
+/// Marks the border pixels of a row [that add](outline_of) to the perimeter.
 fn find_outline(above: &Planes, row: &Planes, below: &Planes, bits: &mut [[u64; 3]]) {
     for (i, bits) in bits.iter_mut().enumerate() {
         let [right, left] = [
@@ -385,50 +385,8 @@ fn find_outline(above: &Planes, row: &Planes, below: &Planes, bits: &mut [[u64; 
             from_right(&above.below_left, i) & from_right(&above.border, i),
             from_left(&above.below_right, i) & from_left(&above.border, i),
         ];
-        let sides = Count::of([right, left, up, down]);
-        let corners = Count::of([down_right, down_left, up_right, up_left]);
-        let border = row.border[i];
-        let straight =
-            (sides.is_2() | sides.is_3()) & (corners.is_0() | corners.is_1() | corners.is_2());
-        let oblique = sides.is_0() & corners.is_2() | sides.is_1() & corners.is_3();
-        let mixed = sides.is_1() & (corners.is_1() | corners.is_2());
-        *bits = [straight & border, oblique & border, mixed & border];
-    }
-}
-
-/// For each bit of four words, how many of them have it.
-struct Count {
-    ones: u64,
-    twos: u64,
-    fours: u64,
-}
-
-impl Count {
-    fn of([a, b, c, d]: [u64; 4]) -> Self {
-        let (low, low_carry) = (a ^ b, a & b);
-        let (high, high_carry) = (c ^ d, c & d);
-        let carry = low & high;
-        Self {
-            ones: low ^ high,
-            twos: low_carry ^ high_carry ^ carry,
-            fours: low_carry & high_carry,
-        }
-    }
-
-    fn is_0(&self) -> u64 {
-        !(self.ones | self.twos | self.fours)
-    }
-
-    fn is_1(&self) -> u64 {
-        self.ones & !self.twos
-    }
-
-    fn is_2(&self) -> u64 {
-        self.twos & !self.ones
-    }
-
-    fn is_3(&self) -> u64 {
-        self.ones & self.twos
+        let corners = [down_right, down_left, up_right, up_left];
+        *bits = outline_of(row.border[i], [right, left, up, down], corners);
     }
 }
 

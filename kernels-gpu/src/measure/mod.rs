@@ -10,7 +10,7 @@
 //! | [`table`] | these sums by label value, and the columns made of them |
 //! | [`shapes`] | by the same tiles: sums for axes, perimeters, Euler numbers, intensities |
 //! | [`shape_table`] | these sums by label value, and the columns made of them |
-//! | `neighbours` | what pixels add to perimeters and Euler numbers |
+//! | [`neighbours`] | what pixels add to perimeters (for the processor too) and Euler numbers |
 //! | [`ellipse`], [`lengths`] | axes and lengths from sums, for the processor too |
 //!
 //! Sums over runs take no atomic operations: a warp takes a **piece**, up to [`pieces::PIECE`] runs
@@ -20,7 +20,7 @@
 pub mod ellipse;
 pub mod intensities;
 pub mod lengths;
-mod neighbours;
+pub mod neighbours;
 pub mod pieces;
 pub mod runs;
 pub mod shape_table;

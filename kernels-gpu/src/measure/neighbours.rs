@@ -4,7 +4,7 @@ use crate::image::equality::{E, EqualTo, EqualityPlanes, S, SE, SW};
 
 /// A word's bits of the left neighbours, given the word to the left.
 #[inline(always)]
-const fn from_left(left: u64, here: u64) -> u64 {
+pub(super) const fn from_left(left: u64, here: u64) -> u64 {
     here << 1 | left >> 63
 }
 
@@ -12,6 +12,20 @@ const fn from_left(left: u64, here: u64) -> u64 {
 #[inline(always)]
 const fn from_right(here: u64, right: u64) -> u64 {
     here >> 1 | right << 63
+}
+
+/// The pixels of `border` that add 1, √2, or the mean of both to the perimeter: by the numbers of
+/// border pixels of the same label among their neighbours at the four sides and at the four corners
+/// (Benkrid and Crookes, Design and FPGA Implementation of a Perimeter Estimator, 2000).
+#[must_use]
+#[inline(always)]
+pub const fn outline_of(border: u64, sides: [u64; 4], corners: [u64; 4]) -> [u64; 3] {
+    let (sides, corners) = (Count::of(sides), Count::of(corners));
+    let straight =
+        (sides.is_2() | sides.is_3()) & (corners.is_0() | corners.is_1() | corners.is_2());
+    let oblique = sides.is_0() & corners.is_2() | sides.is_1() & corners.is_3();
+    let mixed = sides.is_1() & (corners.is_1() | corners.is_2());
+    [straight & border, oblique & border, mixed & border]
 }
 
 /// The planes of equality of an image or a part of it, by words of 64 pixels. Words outside the
@@ -23,30 +37,37 @@ pub(super) trait Neighbours {
     /// One of them, by its index.
     fn plane(&self, plane: u32, word_x: u32, y: u32) -> u64;
 
+    /// The pixels of a word that equal their left neighbours.
+    #[inline(always)]
+    fn left(&self, word_x: u32, y: u32) -> u64 {
+        from_left(
+            self.plane(E, word_x.wrapping_sub(1), y),
+            self.plane(E, word_x, y),
+        )
+    }
+
     /// The pixels of a word with a side on which the neighbour is not equal.
     #[inline(always)]
     fn border(&self, word_x: u32, y: u32) -> u64 {
         let right = self.plane(E, word_x, y);
-        let left = from_left(self.plane(E, word_x.wrapping_sub(1), y), right);
+        let left = self.left(word_x, y);
         let below = self.plane(S, word_x, y);
         // planted: measure-border
         !(right & left & below & self.plane(S, word_x, y.wrapping_sub(1)))
     }
 
-    /// Of the pixels of a word: those with the pairs and squares that
-    /// [`PAIR_WORDS`](super::sums::PAIR_WORDS) lists after the runs, of squares with one diagonal
-    /// those to the right; and those to the left.
+    /// The pixels of a word with the pairs and squares that
+    /// [`PAIR_WORDS`](super::sums::PAIR_WORDS) lists after the runs: of squares with one diagonal,
+    /// those to the upper left, and those to the upper right.
     #[inline(always)]
-    fn pairs(&self, word_x: u32, y: u32) -> ([u64; 5], u64) {
+    fn pairs(&self, word_x: u32, y: u32) -> [u64; 6] {
         let EqualTo { e, s, se, sw } = self.equal_to(word_x, y);
-        let left = from_left(self.plane(E, word_x.wrapping_sub(1), y), e);
+        let left = self.left(word_x, y);
         // planted: measure-diagonals
-        ([s, se, sw, e & s & se, se & !e & !s], sw & !left & !s)
+        [s, se, sw, e & s & se, se & !e & !s, sw & !left & !s]
     }
 
-    /// The border pixels of a word that add 1, √2, or the mean of both to the perimeter: by the
-    /// numbers of border pixels of the same label among their neighbours at sides and at corners
-    /// (Benkrid and Crookes, Design and FPGA Implementation of a Perimeter Estimator, 2000).
+    /// The border pixels of a word [that add](outline_of) to the perimeter.
     #[inline(always)]
     fn outline(&self, word_x: u32, y: u32) -> [u64; 3] {
         let border = self.border(word_x, y);
@@ -57,7 +78,7 @@ pub(super) trait Neighbours {
         let (up, down) = (y.wrapping_sub(1), y + 1);
         let EqualTo { e, s, se, sw } = self.equal_to(word_x, y);
         let above = self.equal_to(word_x, up);
-        let left = from_left(self.plane(E, west, y), e);
+        let left = self.left(word_x, y);
         let sides = [
             e & from_right(border, self.border(east, y)),
             left & from_left(self.border(west, y), border),
@@ -73,12 +94,7 @@ pub(super) trait Neighbours {
             up_right & from_right(border_up, self.border(east, up)),
             up_left & from_left(self.border(west, up), border_up),
         ];
-        let (sides, corners) = (Count::of(sides), Count::of(corners));
-        let straight =
-            (sides.is_2() | sides.is_3()) & (corners.is_0() | corners.is_1() | corners.is_2());
-        let oblique = sides.is_0() & corners.is_2() | sides.is_1() & corners.is_3();
-        let mixed = sides.is_1() & (corners.is_1() | corners.is_2());
-        [straight & border, oblique & border, mixed & border]
+        outline_of(border, sides, corners)
     }
 }
 

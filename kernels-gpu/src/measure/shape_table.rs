@@ -9,6 +9,8 @@ use super::intensities::variance;
 use super::lengths;
 #[cfg(not(target_arch = "nvptx64"))]
 use super::sums::wanted;
+#[cfg(not(target_arch = "nvptx64"))]
+use super::table::ColumnSizes;
 use super::table::{LabelTable, TableShape};
 use super::tiles::Tile;
 
@@ -254,28 +256,10 @@ pub mod shape_column {
     pub const LIGHT_STD: u32 = 8192;
 }
 
-/// A number of rows, and the [columns](mod@shape_column) that have them.
-#[cfg(not(target_arch = "nvptx64"))]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ShapeColumnSizes {
-    /// The number of labels.
-    pub rows: u32,
-    /// The bits of the columns.
-    pub wanted: u32,
-}
-
-#[cfg(not(target_arch = "nvptx64"))]
-impl ShapeColumnSizes {
-    /// Elements of a column.
-    const fn of(self, bit: u32) -> u32 {
-        if self.wanted & bit != 0 { self.rows } else { 0 }
-    }
-}
-
 /// Columns with a row per label. Those that are not wanted are empty.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, KernelParam)]
-#[lengths(ShapeColumnSizes, buffers = ShapeColumnBuffers)]
+#[lengths(ColumnSizes, buffers = ShapeColumnBuffers)]
 pub struct ShapeColumns<'a> {
     /// The inertia tensor's first entry.
     #[len(sizes.of(shape_column::INERTIA))]
@@ -351,7 +335,7 @@ pub struct ShapeColumns<'a> {
         table = table.slots(),
         shapes = ShapeSizes { slots: table.slots(), wanted: sums },
         before = table.slots(),
-        columns = ShapeColumnSizes { rows: shape.labels as u32, wanted },
+        columns = ColumnSizes { rows: shape.labels as u32, wanted },
     ),
 )]
 pub unsafe fn write_shape_columns(

@@ -13,15 +13,15 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
 
-use super::neighbours::Neighbours;
+use super::neighbours::{Neighbours, from_left};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::shape_table::ShapeSizes;
 use super::shape_table::{LightTally, SecondTally, ShapeTable};
 use super::sums::wanted;
 use super::table::LabelTable;
-use super::tiles::{HEIGHT, PLACES, Stretch, Tile, TileTable, WIDTH};
+use super::tiles::{HEIGHT, PLACES, Stretch, Tile, TileTable, WIDTH, for_each_row};
 use crate::image::bits::ValueBits;
-use crate::image::equality::{E, EqualTo, EqualityPlanes, S};
+use crate::image::equality::{EqualTo, EqualityPlanes, S};
 use crate::primitives::warp::transposed;
 use crate::trace::fragments::row_values::RowsOfValues;
 
@@ -33,8 +33,6 @@ const WORDS: u32 = WIDTH / 64 + 2;
 const ROWS: u32 = HEIGHT + 3;
 /// Words of a plane.
 const PLANE: u32 = WORDS * ROWS;
-/// Rows whose intensities are loaded together, while those of as many rows above are added.
-const AHEAD: u32 = 4;
 /// Numbers of pixels that are counted: see [`ShapeTable::add_counts`].
 pub(super) const COUNTS: u32 = 8;
 
@@ -103,15 +101,15 @@ impl TilePlanes {
             // whose neighbour is not here.
             if row > 0 {
                 let right = self.beside.ld(i);
-                let left = if word > 0 {
-                    self.beside.ld(i - ROWS) >> 63
+                let left_word = if word > 0 {
+                    self.beside.ld(i - ROWS)
                 } else {
                     0
                 };
-                let (below, above) = (self.beside.ld(PLANE + i), self.beside.ld(PLANE + i - 1));
                 // planted: measure-planes-border
-                self.border
-                    .st(i, !(right & (right << 1 | left) & below & above));
+                let left = from_left(left_word, right);
+                let (below, above) = (self.beside.ld(PLANE + i), self.beside.ld(PLANE + i - 1));
+                self.border.st(i, !(right & left & below & above));
             }
             i += BLOCK;
         }
@@ -347,14 +345,12 @@ impl ColumnLight {
     /// Calls `beyond` with the first row of a stretch without a place, and its sums.
     #[inline(always)]
     fn add<const WIDE: bool>(self, load: impl Fn(u32) -> u32, beyond: impl Fn(u32, &LightTally)) {
-        let load = |y: u32| if y < self.height { load(y) } else { 0 };
-        let load_rows = |y: u32| [load(y), load(y + 1), load(y + 2), load(y + 3)];
         let mut of_stretch = LightTally::NONE;
         let mut begin = 0;
         let (mut starts, mut with_place, mut without) =
             (self.starts, self.with_place, self.without);
         // Rows below the image begin and end nothing.
-        let mut add = |bits: u32, y: u32| {
+        for_each_row(self.height, load, |bits: u32, y: u32| {
             if starts & 1 != 0 {
                 of_stretch = LightTally::NONE;
                 begin = y;
@@ -372,18 +368,7 @@ impl ColumnLight {
             starts >>= 1;
             with_place >>= 1;
             without >>= 1;
-        };
-        let mut ahead = load_rows(0);
-        let mut y = 0;
-        while y < self.height {
-            let [first, second, third, fourth] = ahead;
-            ahead = load_rows(y + AHEAD);
-            add(first, y);
-            add(second, y + 1);
-            add(third, y + 2);
-            add(fourth, y + 3);
-            y += AHEAD;
-        }
+        });
     }
 }
 
@@ -405,27 +390,52 @@ const fn second_of(stretch: Stretch) -> [u32; 3] {
     ]
 }
 
-/// The bits of a column of the tile, row 0 in the least significant bit: those of valid pixels and
-/// of pixels that equal the one below.
+/// The bits by which pixels are counted: of the warp's pixels in a row, or of a lane's in a column,
+/// whose row 0 is in the least significant bit.
 #[derive(Clone, Copy)]
-struct Column {
-    valid: u64,
-    below: u64,
+struct PixelBits<T> {
+    /// Valid pixels.
+    valid: T,
+    /// Those that equal the pixel below.
+    below: T,
+    /// Those at which runs begin.
+    runs: T,
+    /// Those that equal the pixel below to the right, and below to the left.
+    slanted: [T; 2],
+    squares: T,
+    diagonals: [T; 2],
+    outline: [T; 3],
 }
 
-impl Column {
+impl PixelBits<u64> {
     /// The first rows of its stretches.
     #[inline(always)]
-    const fn starts(self) -> u64 {
+    const fn starts(&self) -> u64 {
         self.valid & !(self.below << 1)
     }
 
     /// The row after the last of the stretch that begins in a row.
     #[inline(always)]
-    fn end(self, begin: u32) -> u32 {
+    fn end(&self, begin: u32) -> u32 {
         let ends = !self.below & u64::MAX << begin;
         // planted: measure-shape-end
         (ends.trailing_zeros() + 1).min(HEIGHT)
+    }
+
+    /// The numbers of the stretch's pixels, as [`ShapeTable::add_counts`] takes them.
+    #[inline(always)]
+    const fn count(&self, rows: u64) -> [u32; COUNTS as usize] {
+        [
+            (self.runs & rows).count_ones(),
+            (self.below & rows).count_ones(),
+            (self.slanted[0] & rows).count_ones() + (self.slanted[1] & rows).count_ones(),
+            (self.squares & rows).count_ones(),
+            // planted: measure-shape-diagonals
+            (self.diagonals[0] & rows).count_ones() + (self.diagonals[1] & rows).count_ones(),
+            (self.outline[0] & rows).count_ones(),
+            (self.outline[1] & rows).count_ones(),
+            (self.outline[2] & rows).count_ones(),
+        ]
     }
 }
 
@@ -441,45 +451,6 @@ const fn half(word: u64, which: u32) -> u32 {
     (word >> (32 * which)) as u32
 }
 
-/// The words of a row in the warp's columns that pixels are counted by.
-struct RowBits {
-    valid: u32,
-    below: u32,
-    runs: u32,
-    slanted: [u32; 2],
-    squares: u32,
-    diagonals: [u32; 2],
-    outline: [u32; 3],
-}
-
-/// The columns' bits that pixels are counted by, in the same order.
-struct ColumnBits {
-    column: Column,
-    runs: u64,
-    slanted: [u64; 2],
-    squares: u64,
-    diagonals: [u64; 2],
-    outline: [u64; 3],
-}
-
-impl ColumnBits {
-    /// The numbers of the stretch's pixels, as [`ShapeTable::add_counts`] takes them.
-    #[inline(always)]
-    const fn count(&self, rows: u64) -> [u32; COUNTS as usize] {
-        [
-            (self.runs & rows).count_ones(),
-            (self.column.below & rows).count_ones(),
-            (self.slanted[0] & rows).count_ones() + (self.slanted[1] & rows).count_ones(),
-            (self.squares & rows).count_ones(),
-            // planted: measure-shape-diagonals
-            (self.diagonals[0] & rows).count_ones() + (self.diagonals[1] & rows).count_ones(),
-            (self.outline[0] & rows).count_ones(),
-            (self.outline[1] & rows).count_ones(),
-            (self.outline[2] & rows).count_ones(),
-        ]
-    }
-}
-
 /// The bits of one row.
 #[inline(always)]
 fn row_bits(
@@ -488,26 +459,24 @@ fn row_bits(
     bits: u32,
     (word_x, which): (u32, u32),
     y: u32,
-) -> RowBits {
+) -> PixelBits<u32> {
     let valid = planes.valid(word_x, y);
-    let (mut pairs, mut rising, mut outline) = ([0; 5], 0, [0; 3]);
-    let mut starts = 0;
+    let (mut runs, mut pairs, mut outline) = (0, [0; 6], [0; 3]);
     let below = own.plane(S, word_x, y);
     if bits & wanted::PAIRS != 0 {
-        (pairs, rising) = own.pairs(word_x, y);
-        let before = own.plane(E, word_x.wrapping_sub(1), y) >> 63;
-        starts = valid & !(own.plane(E, word_x, y) << 1 | before);
+        runs = valid & !own.left(word_x, y);
+        pairs = own.pairs(word_x, y);
     }
     if bits & wanted::OUTLINE != 0 {
         outline = own.outline(word_x, y);
     }
-    RowBits {
+    PixelBits {
         valid: half(valid, which),
         below: half(below, which),
-        runs: half(starts, which),
+        runs: half(runs, which),
         slanted: [half(pairs[1], which), half(pairs[2], which)],
         squares: half(pairs[3], which),
-        diagonals: [half(pairs[4], which), half(rising, which)],
+        diagonals: [half(pairs[4], which), half(pairs[5], which)],
         outline: [
             half(outline[0], which),
             half(outline[1], which),
@@ -525,18 +494,16 @@ fn column_bits(
     word: (u32, u32),
     top: u32,
     lane: u32,
-) -> ColumnBits {
+) -> PixelBits<u64> {
     let upper = row_bits(planes, own, bits, word, top + lane);
     let lower = row_bits(planes, own, bits, word, top + WARP_SIZE + lane);
     let column = |upper: u32, lower: u32| {
         // planted: measure-shape-transpose
         u64::from(transposed(upper, lane)) | u64::from(transposed(lower, lane)) << 32
     };
-    let mut all = ColumnBits {
-        column: Column {
-            valid: column(upper.valid, lower.valid),
-            below: column(upper.below, lower.below),
-        },
+    let mut all = PixelBits {
+        valid: column(upper.valid, lower.valid),
+        below: column(upper.below, lower.below),
         runs: 0,
         slanted: [0; 2],
         squares: 0,
@@ -593,10 +560,9 @@ fn sum_tile<T: ValueBits>(
     // Its barriers are also those between clearing the tables and their use.
     of_tile.load(planes, t);
     let word = (word_x, t / WARP_SIZE % 2);
-    let all = column_bits(planes, &of_tile, bits, word, tile.top, lane);
-    let column = all.column;
+    let column = column_bits(planes, &of_tile, bits, word, tile.top, lane);
     let x = tile.left + t;
-    // The label of the stretch that begins in a row, 0 if it is none; and its place.
+    // The label of the stretch that begins in a row; 0 if it is none.
     let label_at = |begin: u32| {
         let value = values.at(x, tile.top + begin).equal_bits();
         if value > most {
@@ -630,7 +596,7 @@ fn sum_tile<T: ValueBits>(
             continue;
         }
         let stretch = Stretch { x: t, begin, end };
-        let (second, counts) = (second_of(stretch), all.count(rows_of(begin, end)));
+        let (second, counts) = (second_of(stretch), column.count(rows_of(begin, end)));
         match own.place(label) {
             Some(place) => {
                 own.add(place, stretch);

@@ -292,12 +292,12 @@ fn put_pairs(
     let mut counts = [0u64; 5];
     for_each_run(runs, piece, record.lane, |run| {
         for_each_word(run, |word_x, own| {
-            let (pairs, rising) = planes.pairs(word_x, run.y);
+            let pairs = planes.pairs(word_x, run.y);
             counts[0] += u64::from((pairs[0] & own).count_ones());
             counts[1] += u64::from((pairs[1] & own).count_ones());
             counts[2] += u64::from((pairs[2] & own).count_ones());
             counts[3] += u64::from((pairs[3] & own).count_ones());
-            counts[4] += u64::from((pairs[4] & own).count_ones() + (rising & own).count_ones());
+            counts[4] += u64::from((pairs[4] & own).count_ones() + (pairs[5] & own).count_ones());
         });
     });
     record.put((piece.end - piece.begin).into());

@@ -145,7 +145,8 @@ pub mod column {
     pub const EXTENT: u32 = 256;
 }
 
-/// A number of rows, and the [columns](mod@column) that have them.
+/// A number of rows, and the columns that have them: those of [`Columns`], or of
+/// [`ShapeColumns`](super::shape_table::ShapeColumns).
 #[cfg(not(target_arch = "nvptx64"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnSizes {
@@ -158,7 +159,7 @@ pub struct ColumnSizes {
 #[cfg(not(target_arch = "nvptx64"))]
 impl ColumnSizes {
     /// Elements of a column.
-    const fn of(self, bit: u32) -> u32 {
+    pub(super) const fn of(self, bit: u32) -> u32 {
         if self.wanted & bit != 0 { self.rows } else { 0 }
     }
 }

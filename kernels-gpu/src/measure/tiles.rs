@@ -21,7 +21,7 @@ pub const BLOCK: u32 = 128;
 pub(super) const WIDTH: u32 = BLOCK;
 /// Rows of a tile.
 pub(super) const HEIGHT: u32 = 64;
-/// Rows that are loaded together, while as many rows above are added.
+/// Rows that are loaded together.
 const AHEAD: u32 = 4;
 /// Places of the block's table, a power of two.
 pub(super) const PLACES: u32 = 256;
@@ -197,6 +197,30 @@ impl Tile {
     }
 }
 
+/// Calls `take` with what `load` gives for each row of a column of this height, and with defaults for
+/// up to three rows below. Four rows are loaded while four others are taken; passing one value on
+/// from row to row would wait for its load.
+#[inline(always)]
+pub(super) fn for_each_row<T: Default>(
+    height: u32,
+    load: impl Fn(u32) -> T,
+    mut take: impl FnMut(T, u32),
+) {
+    let load = |y: u32| if y < height { load(y) } else { T::default() };
+    let load_rows = |y: u32| [load(y), load(y + 1), load(y + 2), load(y + 3)];
+    let mut ahead = load_rows(0);
+    let mut y = 0;
+    while y < height {
+        let [first, second, third, fourth] = ahead;
+        ahead = load_rows(y + AHEAD);
+        take(first, y);
+        take(second, y + 1);
+        take(third, y + 2);
+        take(fourth, y + 3);
+        y += AHEAD;
+    }
+}
+
 /// Sums up the labels of a tile.
 #[inline(always)]
 fn sum_tile<T: ValueBits + Default>(
@@ -222,17 +246,11 @@ fn sum_tile<T: ValueBits + Default>(
                 None => table.add(label - 1, &tile.tally(stretch)),
             }
         };
-        let load = |y: u32| {
-            if y < height {
-                values.at(x, tile.top + y)
-            } else {
-                T::default()
-            }
-        };
-        let load_rows = |y: u32| [load(y), load(y + 1), load(y + 2), load(y + 3)];
         // The label of the stretch that goes on, 0 for none, and the value that it was read as.
         let (mut label, mut value, mut begin) = (0, 0, 0);
-        let mut take = |loaded: T, y: u32| {
+        // Rows below the image have the value 0.
+        let load = |y: u32| values.at(x, tile.top + y);
+        for_each_row(height, load, |loaded: T, y: u32| {
             let mut here = loaded.equal_bits();
             if !mask.is_empty() && y < height {
                 let word = (tile.top + y) * raster.row_words + x / 64;
@@ -255,19 +273,7 @@ fn sum_tile<T: ValueBits + Default>(
                     table.beyond.atomic_max(0, here);
                 }
             }
-        };
-        // Rows below the image have the value 0.
-        let mut ahead = load_rows(0);
-        let mut y = 0;
-        while y < height {
-            let [first, second, third, fourth] = ahead;
-            ahead = load_rows(y + AHEAD);
-            take(first, y);
-            take(second, y + 1);
-            take(third, y + 2);
-            take(fourth, y + 3);
-            y += AHEAD;
-        }
+        });
         if label != 0 {
             add(label, begin, height);
         }

@@ -36,7 +36,7 @@ pub fn sum_of_lanes(value: u32, lane: u32) -> PrefixSum {
     }
 }
 
-/// The lane's column of a matrix of 32 × 32 bits, of which each lane has a row: bit `i` of lane `j`
+/// Transposes a matrix of 32 × 32 bits. Each lane gives a row and gets a column: bit `i` of lane `j`
 /// becomes bit `j` of lane `i`.
 ///
 /// Takes five shuffles.

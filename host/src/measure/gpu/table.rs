@@ -2,8 +2,7 @@
 //! summed up by tiles in a table with a slot per label value, and turned into columns on the GPU.
 
 use trazar_kernels::measure::shape_table::{
-    ShapeColumnBuffers, ShapeColumnSizes, ShapeSizes, ShapeTableBuffers, shape_column,
-    write_shape_columns,
+    ShapeColumnBuffers, ShapeSizes, ShapeTableBuffers, shape_column, write_shape_columns,
 };
 use trazar_kernels::measure::shapes::Light;
 use trazar_kernels::measure::sums::wanted as sums;
@@ -231,7 +230,7 @@ pub(super) fn measure<G: Gpu, L: Label>(
         wanted: wanted.columns,
     };
     let mut columns = ColumnBuffers::alloc(memory, &sizes)?;
-    let sizes = ShapeColumnSizes {
+    let sizes = ColumnSizes {
         rows,
         wanted: wanted.shape_columns,
     };

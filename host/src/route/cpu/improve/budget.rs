@@ -51,13 +51,14 @@ impl Budget {
         steps < self.steps && labels < self.labels && !self.is_over()
     }
 
-    /// Reports the share of the budget that this many steps, with so many labels, have taken.
+    /// Reports the share of the budget that is spent after `steps` steps that have set `labels`
+    /// labels.
     ///
     /// # Errors
     /// [`Error::Cancelled`](crate::Error::Cancelled).
     pub(super) fn report(&self, steps: u64, labels: u64, progress: &Progress<'_>) -> Result<()> {
         const WHOLE: f64 = 1e6;
-        // What is not limited is no share of it worth reporting.
+        // A share of what is not limited is close to 0.
         let of_counts = [(steps, self.steps), (labels, self.labels)];
         let of_counts = of_counts.map(|(done, all)| done as f64 / all.max(1) as f64);
         let of_time = self.deadline.map_or(0.0, |deadline| {
