@@ -142,7 +142,7 @@ impl Engine {
     /// ```
     ///
     /// # Cost
-    /// 60 bytes per cell of the grid, and 16 per cell of a window and thread. A round routes the
+    /// 72 bytes per cell of the grid, and 16 per cell of a window and thread. A round routes the
     /// nets that use overfull edges, at first all, each by one search per pin. A GPU searches, and
     /// the processor does the rest: it takes 12 bytes per cell of the grid more there, and 28 per
     /// cell of a window, of 2²⁷ such cells or one window at a time.

@@ -13,7 +13,7 @@ use super::growing::{Found, Task};
 use super::rounds::Searcher;
 use crate::error::{Error, OptionProblem, Result};
 use crate::gpu::{Gpu, GpuBuffer};
-use crate::memory::{collect, extend, filled_vec, par_try_collect, push, with_room, zeroed_vec};
+use crate::memory::{extend, filled_vec, par_try_collect, push, with_room, zeroed_vec};
 use crate::route::grid::RoutingGrid;
 use crate::route::net_by_net::{Joined, PATHS, PINS};
 
@@ -365,20 +365,17 @@ impl<'a, G: Gpu> OnDevice<'a, G> {
 }
 
 impl<G: Gpu> Searcher for OnDevice<'_, G> {
-    fn set_costs(&mut self, edges: &Edges<'_>) -> Result<()> {
-        self.costs.write(edges.costs())
+    fn set_costs(&mut self, costs: &[u32]) -> Result<()> {
+        self.costs.write(costs)
     }
 
-    fn change_costs(&mut self, edges: &Edges<'_>) -> Result<()> {
-        let changed = edges.changed();
+    fn change_costs(&mut self, changed: &[u64], costs: &[u32]) -> Result<()> {
         if changed.is_empty() {
             return Ok(());
         }
-        let numbers = changed.iter().map(|&edge| edge as u64);
-        let numbers = self.gpu.upload(&collect(numbers, LAUNCH)?)?;
+        let numbers = self.gpu.upload(changed)?;
         // planted: grow-costs
-        let costs = changed.iter().map(|&edge| edges.cost(edge));
-        let values = self.gpu.upload(&collect(costs, LAUNCH)?)?;
+        let values = self.gpu.upload(costs)?;
         // SAFETY: edges of the grid.
         unsafe {
             kernels::set_costs::launch_threads(

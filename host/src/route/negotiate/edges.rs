@@ -1,12 +1,15 @@
 //! [`Edges`]: what each edge of the grid costs a net, given the nets that use it:
 //! (weight + history) · (1 + pressure · nets too many).
 
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+
 use rayon::prelude::*;
 
 use super::counts::{EdgeCounts, UNLIMITED};
 use crate::error::{Error, Result};
 use crate::geometry::Cell;
-use crate::memory::{collect, par_collect, par_filled_vec, par_rows, prefetch, push};
+use crate::memory::{collect, par_collect, par_rows, prefetch, push};
 use crate::route::grid::{BLOCKED, RoutingGrid};
 
 /// The cost of an edge that no net may use.
@@ -28,15 +31,21 @@ const CELLS: usize = 1 << 12;
 /// Name used in out-of-memory errors.
 const EDGES: &str = "the edges that nets compete for";
 
+/// No net of the batch claims an edge.
+const FREE: u32 = 0;
+/// Several nets of the batch claim an edge.
+const SHARED: u32 = u32::MAX;
+
 /// What is known about an edge.
-#[derive(Clone, Copy)]
 struct Edge {
     weight: u32,
     capacity: u32,
     /// The nets that use it.
-    usage: u32,
+    usage: AtomicU32,
     /// What it costs more because it was overfull in earlier rounds.
     history: u32,
+    /// The net of the batch that claims it, [`FREE`] or [`SHARED`].
+    claim: AtomicU32,
 }
 
 impl Edge {
@@ -58,8 +67,12 @@ impl Edge {
         cost.min(u64::from(NONE - 1)) as u32
     }
 
+    fn usage(&self) -> u32 {
+        self.usage.load(Relaxed)
+    }
+
     fn overflow(&self) -> u32 {
-        self.usage.saturating_sub(self.capacity)
+        self.usage().saturating_sub(self.capacity)
     }
 }
 
@@ -70,9 +83,7 @@ pub(super) struct Edges<'a> {
     edges: Vec<Edge>,
     /// What each edge costs the next net, [`NONE`] if it is blocked: all that most steps of a
     /// search read.
-    costs: Vec<u32>,
-    /// The edges whose costs have changed.
-    changed: Vec<usize>,
+    costs: Vec<AtomicU32>,
     /// What each net too many adds to an edge's cost, in sixteenths of that cost.
     pressure: u32,
 }
@@ -105,16 +116,18 @@ impl<'a> Edges<'a> {
                 .map(|(weight, capacity)| Edge {
                     weight,
                     capacity,
-                    usage: 0,
+                    usage: AtomicU32::new(0),
                     history: 0,
+                    claim: AtomicU32::new(FREE),
                 })
             })
         };
         Ok(Self {
             grid,
             edges: par_rows(KINDS * CELLS, count, EDGES, row)?,
-            costs: par_filled_vec(NONE, count, EDGES)?,
-            changed: Vec::new(),
+            costs: par_rows(KINDS * CELLS, count, EDGES, |_| {
+                std::iter::repeat_with(|| AtomicU32::new(NONE))
+            })?,
             pressure: 0,
         })
     }
@@ -160,19 +173,22 @@ impl<'a> Edges<'a> {
     /// What an edge costs the next net.
     #[inline(always)]
     pub(super) fn cost(&self, edge: usize) -> u32 {
-        self.costs[edge]
+        self.costs[edge].load(Relaxed)
     }
 
     /// What edges cost the next net, by number.
-    pub(super) fn costs(&self) -> &[u32] {
-        &self.costs
+    pub(super) fn costs(&mut self) -> &[u32] {
+        let costs: *const [AtomicU32] = &mut *self.costs;
+        // SAFETY: both types have the same size, alignment and values, and while `self` is borrowed
+        // mutably, nobody else accesses the costs.
+        unsafe { &*(costs as *const [u32]) }
     }
 
     /// What an edge costs a net that uses it, as if it did not.
     #[cold]
     pub(super) fn cost_without_one(&self, edge: usize) -> u32 {
         let edge = &self.edges[edge];
-        edge.cost(edge.usage - 1, self.pressure)
+        edge.cost(edge.usage() - 1, self.pressure)
     }
 
     /// By layer: the smallest cost of an edge of each kind that a net may use, [`NONE`] if there is
@@ -203,31 +219,58 @@ impl<'a> Edges<'a> {
     pub(super) fn set_pressure(&mut self, pressure: u32) {
         self.pressure = pressure;
         let costs = self.costs.par_iter_mut().zip(&self.edges);
-        costs.for_each(|(cost, edge)| *cost = edge.cost(edge.usage, pressure));
+        costs.for_each(|(cost, edge)| *cost.get_mut() = edge.cost(edge.usage(), pressure));
     }
 
-    /// Adds one user to each of these edges.
-    pub(super) fn take(&mut self, edges: &[usize]) -> Result<()> {
-        self.change_usage(edges, |usage| usage + 1)
-    }
-
-    /// Removes one user from each of these edges.
-    pub(super) fn give_back(&mut self, edges: &[usize]) -> Result<()> {
-        self.change_usage(edges, |usage| usage - 1)
-    }
-
-    fn change_usage(&mut self, edges: &[usize], change: impl Fn(u32) -> u32) -> Result<()> {
-        for (i, &number) in edges.iter().enumerate() {
-            if let Some(&ahead) = edges.get(i + AHEAD) {
-                prefetch(&self.edges, ahead);
-                prefetch(&self.costs, ahead);
+    /// Claims edges for a net of the batch, by its number, neither [`FREE`] nor [`SHARED`].
+    pub(super) fn claim(&self, edges: impl Iterator<Item = usize>, number: u32) {
+        for edge in edges {
+            let claim = &self.edges[edge].claim;
+            let before = claim.compare_exchange(FREE, number, Relaxed, Relaxed);
+            if before.is_err_and(|other| other != number) {
+                claim.store(SHARED, Relaxed);
             }
-            let edge = &mut self.edges[number];
-            edge.usage = change(edge.usage);
-            let cost = edge.cost(edge.usage, self.pressure);
-            if cost != self.costs[number] {
-                self.costs[number] = cost;
-                push(&mut self.changed, number, EDGES)?;
+        }
+    }
+
+    /// Whether no other net of the batch claims an edge that this one claims.
+    pub(super) fn is_claimed_only_by(&self, edge: usize, number: u32) -> bool {
+        self.edges[edge].claim.load(Relaxed) == number
+    }
+
+    /// Has no net claim these edges.
+    pub(super) fn release(&self, edges: &[usize]) {
+        for &edge in edges {
+            self.edges[edge].claim.store(FREE, Relaxed);
+        }
+    }
+
+    /// Adds one user to each of these edges, and those whose costs change to `changed`. No other
+    /// thread may change their users meanwhile, or numbers get lost.
+    pub(super) fn take(&self, edges: &[usize], changed: &mut Vec<u64>) -> Result<()> {
+        self.change_usage(edges, changed, |usage| usage + 1)
+    }
+
+    /// Removes one user from each of these edges, as [`take`](Self::take) adds one.
+    pub(super) fn give_back(&self, edges: &[usize], changed: &mut Vec<u64>) -> Result<()> {
+        self.change_usage(edges, changed, |usage| usage - 1)
+    }
+
+    fn change_usage(
+        &self,
+        edges: &[usize],
+        changed: &mut Vec<u64>,
+        change: impl Fn(u32) -> u32,
+    ) -> Result<()> {
+        for (i, &number) in edges.iter().enumerate() {
+            self.prefetch(edges, i + AHEAD);
+            let edge = &self.edges[number];
+            let usage = change(edge.usage());
+            edge.usage.store(usage, Relaxed);
+            let cost = edge.cost(usage, self.pressure);
+            if cost != self.cost(number) {
+                self.costs[number].store(cost, Relaxed);
+                push(changed, number as u64, EDGES)?;
             }
         }
         Ok(())
@@ -236,23 +279,19 @@ impl<'a> Edges<'a> {
     /// What edges cost the next net, together.
     pub(super) fn sum_of_costs(&self, edges: &[usize]) -> u64 {
         let costs = edges.iter().enumerate().map(|(i, &number)| {
-            if let Some(&ahead) = edges.get(i + AHEAD) {
-                prefetch(&self.costs, ahead);
-            }
-            u64::from(self.costs[number])
+            self.prefetch(edges, i + AHEAD);
+            u64::from(self.cost(number))
         });
         costs.sum()
     }
 
-    /// The edges whose costs have changed, some of them more than once, since
-    /// [`forget_changes`](Self::forget_changes).
-    pub(super) fn changed(&self) -> &[usize] {
-        &self.changed
-    }
-
-    /// Forgets which costs have changed.
-    pub(super) fn forget_changes(&mut self) {
-        self.changed.clear();
+    /// Loads the edge at a place of a list, if it is there.
+    #[inline(always)]
+    fn prefetch(&self, edges: &[usize], place: usize) {
+        if let Some(&edge) = edges.get(place) {
+            prefetch(&self.edges, edge);
+            prefetch(&self.costs, edge);
+        }
     }
 
     /// By how many nets an edge is overfull.
@@ -280,16 +319,15 @@ impl<'a> Edges<'a> {
 
     /// The users of an edge and their permitted number.
     pub(super) fn usage_and_capacity(&self, edge: usize) -> (u32, u32) {
-        (self.edges[edge].usage, self.edges[edge].capacity)
+        (self.edges[edge].usage(), self.edges[edge].capacity)
     }
 
     /// The users of all edges.
     pub(super) fn usage(&self) -> Result<EdgeCounts> {
         let mut counts = EdgeCounts::zero(self.grid)?;
         for (kind, counts) in counts.counts_mut().into_iter().enumerate() {
-            for (cell, count) in counts.iter_mut().enumerate() {
-                *count = self.edges[KINDS * cell + kind].usage;
-            }
+            let cells = counts.par_iter_mut().enumerate();
+            cells.for_each(|(cell, count)| *count = self.edges[KINDS * cell + kind].usage());
         }
         Ok(counts)
     }

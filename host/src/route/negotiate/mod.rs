@@ -18,6 +18,7 @@
 //! | on the processor: the way back | `retrace.rs` |
 //! | on a GPU: trees of many nets | `device.rs`, and `route/negotiate/` of `trazar-kernels` |
 //! | round by round | `rounds.rs` |
+//! | the nets of a batch change their trees | `entering.rs` |
 //!
 //! A round routes its nets in batches, each on all threads or by one launch. The nets of a batch
 //! are searched by the same costs, each as if it alone had given up its paths. Then they change
@@ -31,6 +32,7 @@
 mod counts;
 mod device;
 mod edges;
+mod entering;
 mod estimate;
 mod growing;
 mod queue;

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use rayon::prelude::*;
 
 use super::edges::Edges;
+use super::entering::{self, Change, Outcome};
 use super::estimate::Estimates;
 use super::growing::{Found, Task};
 use super::{EdgeCounts, Negotiated, NegotiationOptions, OverfullEdge, Round, schedule};
@@ -33,15 +34,15 @@ const SHARE_AT_ONCE: usize = 4;
 const MANY_AT_ONCE: usize = 64;
 const SHARE_OF_MANY: usize = 40;
 /// Name used in out-of-memory errors.
-const NETS: &str = "nets that compete";
+pub(super) const NETS: &str = "nets that compete";
 
 /// Finds the trees of nets.
 pub(super) trait Searcher {
-    /// From now on, all edges cost what `edges` has them cost.
-    fn set_costs(&mut self, edges: &Edges<'_>) -> Result<()>;
+    /// From now on, edges have these costs, by number.
+    fn set_costs(&mut self, costs: &[u32]) -> Result<()>;
 
-    /// The same for the edges whose costs have changed since.
-    fn change_costs(&mut self, edges: &Edges<'_>) -> Result<()>;
+    /// From now on, the edges `changed` have these costs.
+    fn change_costs(&mut self, changed: &[u64], costs: &[u32]) -> Result<()>;
 
     /// A tree for each task, all by the same costs.
     fn trees(
@@ -53,15 +54,28 @@ pub(super) trait Searcher {
 }
 
 /// A net on its way through the rounds.
-struct Entry {
-    tree: Joined,
-    has_all: bool,
+pub(super) struct Entry {
+    pub(super) tree: Joined,
+    pub(super) has_all: bool,
     window: Window,
     margin: u32,
     /// The rounds since the window has grown.
     tries: u32,
     /// Whether all of the tree is replaced in the next round.
-    starts_anew: bool,
+    pub(super) starts_anew: bool,
+}
+
+impl Entry {
+    pub(super) fn new(window: Window, margin: u32) -> Self {
+        Self {
+            tree: Joined::default(),
+            has_all: true,
+            window,
+            margin,
+            tries: 0,
+            starts_anew: true,
+        }
+    }
 }
 
 /// See [`Engine::negotiate`](crate::Engine::negotiate). Trees are searched for by what `searcher`
@@ -82,23 +96,18 @@ pub(super) fn negotiate<S: Searcher>(
     let mut entries = Vec::new();
     reserve(&mut entries, nets.len(), NETS)?;
     for net in nets {
-        entries.push(Entry {
-            tree: Joined::default(),
-            has_all: true,
-            window: schedule::window(grid, net, options.margin),
-            margin: options.margin,
-            tries: 0,
-            starts_anew: true,
-        });
+        let window = schedule::window(grid, net, options.margin);
+        entries.push(Entry::new(window, options.margin));
     }
     let mut rounds = Vec::new();
     let mut pending = schedule::all(nets)?;
     let mut pressure = PRESSURE;
     let mut overfull = Vec::new();
+    let mut outcome = Outcome::default();
     while !pending.is_empty() && rounds.len() < options.rounds as usize {
         let round = rounds.len() as u32;
         edges.set_pressure(pressure);
-        searcher.set_costs(&edges)?;
+        searcher.set_costs(edges.costs())?;
         schedule::shuffle(&mut pending, round);
         let most = MANY_AT_ONCE.max(pending.len() / SHARE_OF_MANY);
         let at_once = (pending.len() / SHARE_AT_ONCE).clamp(1, most);
@@ -119,14 +128,9 @@ pub(super) fn negotiate<S: Searcher>(
                 break;
             }
             let changes = changes(&edges, &estimates, nets, &entries, &batch, &mut searcher)?;
-            batch.clear();
-            for (net, change) in changes {
-                if !enter(&mut edges, &mut entries[net as usize], change)? {
-                    push(&mut batch, net, NETS)?;
-                }
-            }
-            searcher.change_costs(&edges)?;
-            edges.forget_changes();
+            entering::enter(&edges, &mut entries, changes, &mut outcome)?;
+            std::mem::swap(&mut batch, &mut outcome.again);
+            searcher.change_costs(&outcome.changed, &outcome.costs)?;
         }
         overfull = edges.overfull()?;
         let overflow = overfull.iter().map(|&edge| u64::from(edges.overflow(edge)));
@@ -182,15 +186,6 @@ fn kept(edges: &Edges<'_>, net: &Net, entry: &Entry) -> Result<Option<Joined>> {
     Ok((!keeps_all).then_some(kept))
 }
 
-/// A new tree for a net.
-struct Change {
-    /// The edges of the net's paths that are not kept.
-    given_up: Vec<usize>,
-    /// The number of paths that are.
-    kept: usize,
-    found: Found,
-}
-
 /// What a net keeps and gives up.
 struct Plan {
     net: u32,
@@ -206,7 +201,7 @@ fn changes(
     entries: &[Entry],
     batch: &[u32],
     searcher: &mut impl Searcher,
-) -> Result<Vec<(u32, Change)>> {
+) -> Result<Vec<Change>> {
     let plans = batch.par_iter().with_max_len(1).map(|&net| {
         let entry = &entries[net as usize];
         let Some(kept) = kept(edges, &nets[net as usize], entry)? else {
@@ -233,13 +228,11 @@ fn changes(
     });
     let tasks = collect(tasks, NETS)?;
     let found = searcher.trees(edges, estimates, &tasks)?;
-    let changes = changing.into_iter().zip(found).map(|(plan, found)| {
-        let change = Change {
-            kept: plan.kept.paths().count(),
-            given_up: plan.given_up,
-            found,
-        };
-        (plan.net, change)
+    let changes = changing.into_iter().zip(found).map(|(plan, found)| Change {
+        net: plan.net,
+        given_up: plan.given_up,
+        kept: plan.kept.paths().count(),
+        found,
     });
     collect(changes, NETS)
 }
@@ -255,42 +248,6 @@ fn given_up(edges: &Edges<'_>, tree: &Joined, kept: &Joined) -> Result<Vec<usize
         extend(&mut given_up, edges.along(path), NETS)?;
     }
     Ok(given_up)
-}
-
-/// Replaces a net's tree, if its new paths cost no more than when they were found: nets that were
-/// searched at the same time may have taken their edges. A net that gives up no edges gets the
-/// paths before the first that costs more. Whether the net has all that was found.
-fn enter(edges: &mut Edges<'_>, entry: &mut Entry, change: Change) -> Result<bool> {
-    let Change {
-        given_up,
-        kept,
-        found,
-    } = change;
-    let mut tree = found.tree;
-    edges.give_back(&given_up)?;
-    let mut entered = kept;
-    let mut taken = Vec::new();
-    // The paths of a tree have no edge in common, so they do not raise each other's costs.
-    for ((_, _, path), &cost) in tree.paths().zip(&found.costs).skip(kept) {
-        let first = taken.len();
-        extend(&mut taken, edges.along(path), NETS)?;
-        if edges.sum_of_costs(&taken[first..]) > cost {
-            taken.truncate(first);
-            break;
-        }
-        entered += 1;
-    }
-    let is_complete = entered == tree.paths().count();
-    if !is_complete && !given_up.is_empty() {
-        edges.take(&given_up)?;
-        return Ok(false);
-    }
-    edges.take(&taken)?;
-    tree.truncate(entered);
-    entry.tree = tree;
-    entry.has_all = found.has_all && is_complete;
-    entry.starts_anew = false;
-    Ok(is_complete)
 }
 
 /// Whether a path has an overfull edge.

@@ -68,11 +68,11 @@ pub(super) struct OnThreads {
 }
 
 impl Searcher for OnThreads {
-    fn set_costs(&mut self, _: &Edges<'_>) -> Result<()> {
+    fn set_costs(&mut self, _: &[u32]) -> Result<()> {
         Ok(())
     }
 
-    fn change_costs(&mut self, _: &Edges<'_>) -> Result<()> {
+    fn change_costs(&mut self, _: &[u64], _: &[u32]) -> Result<()> {
         Ok(())
     }
 
