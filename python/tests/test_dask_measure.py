@@ -104,6 +104,20 @@ def test_a_part_is_pickled_and_processes_give_the_same(rng):
         assert np.array_equal(column, other, equal_nan=True), name
 
 
+def test_tables_with_other_columns_are_computed_together(rng):
+    labels = random_classes(rng).astype(np.int32)
+    lazy = da.from_array(labels, chunks=(5, -1))
+    choices = [
+        {"properties": ("centroid",)},
+        {"properties": ("centroid",), "separator": "_"},
+        {"properties": ("bbox_area",)},
+        {"properties": ("area_bbox",)},
+    ]
+    tables = dask.compute(*(trazar.dask.measure(lazy, **choice) for choice in choices))
+    for table, choice in zip(tables, choices):
+        assert list(table) == list(trazar.measure(labels, **choice))
+
+
 def test_what_is_refused():
     ones = da.ones((4, 5), dtype="u1", chunks=2)
     with pytest.raises(trazar.InputError, match="intensity_image of shape"):

@@ -397,3 +397,32 @@ def test_dask_names_cells_of_the_whole():
         trazar.dask.cost_distance(da.where(array < 0, 1, array), [(1, 1)])
     with pytest.raises(trazar.InputError, match="there are no sources"):
         trazar.dask.cost_distance(da.ones((4, 4), chunks=2), np.zeros((4, 4), int))
+
+
+@pytest.mark.parametrize("no_data", [None, 1e39])
+def test_dask_refuses_friction_beyond_f32_as_numpy_does(no_data):
+    da = pytest.importorskip("dask.array")
+    import trazar.dask
+
+    friction = np.array([[1.0, 1e39, 1.0], [np.inf, 2.0, np.nan]])
+    options = {"precision": "f32", "no_data": no_data}
+    chunks = da.from_array(friction, (1, 2))
+    if no_data is None:
+        for function, given in [(trazar.cost_distance, friction), (trazar.dask.cost_distance, chunks)]:
+            with pytest.raises(trazar.InputError, match="row 0, column 1.* exceeds the largest f"):
+                function(given, [(0, 0)], **options)
+    else:
+        found = trazar.dask.cost_distance(chunks, [(0, 0)], **options)
+        expected = trazar.cost_distance(friction, [(0, 0)], **options)
+        np.testing.assert_array_equal(found.cost.compute(), expected.cost)
+
+
+def test_dask_rounds_whole_numbers_as_numpy_does():
+    da = pytest.importorskip("dask.array")
+    import trazar.dask
+
+    # Rounded to f64 first, it is halfway between two numbers of f32.
+    friction = np.full((3, 4), 2**60 + 2**36 + 1)
+    expected = trazar.cost_distance(friction, [(0, 0)], precision="f32")
+    lazy = trazar.dask.cost_distance(da.from_array(friction, (2, 2)), [(0, 0)], precision="f32")
+    np.testing.assert_array_equal(lazy.cost.compute(), expected.cost)

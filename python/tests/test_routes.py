@@ -291,7 +291,7 @@ def test_nets_go_around_each_other():
     for ours, theirs in zip(emulated.routes, found.routes, strict=True):
         np.testing.assert_array_equal(ours.cells, theirs.cells)
     # Ints for each kind of edge; without vias, only the rows are left.
-    rows = trazar.negotiate(grid, (1, 1, 0), nets)
+    rows = trazar.negotiate(grid, [1, 1, 0], nets)
     assert [tree.unreached.tolist() for tree in rows.routes] == [[1]] * 9
     assert rows.overflow == 0 and rows.wire_length == 0
 

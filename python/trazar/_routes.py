@@ -387,7 +387,8 @@ def negotiate(
         "down": (layers, height - 1, width),
         "via": (layers - 1, height, width),
     }
-    given = capacities if isinstance(capacities, tuple) else (capacities,) * 3
+    # A list is no array: the arrays' shapes differ.
+    given = tuple(capacities) if isinstance(capacities, (tuple, list)) else (capacities,) * 3
     if len(given) != 3:
         if layers != 1 or len(given) != 2:
             needed = "(right, down)" if layers == 1 else "(right, down, via)"

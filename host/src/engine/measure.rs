@@ -9,7 +9,7 @@ impl Engine {
     /// Measures the labels of an image: its positive values, each of which is one object.
     ///
     /// Time depends on the numbers of pixels, of runs and of border pixels. Memory is that of the
-    /// table and of the sums behind it, some 50 to 600 bytes per label, and 16 bytes per run for
+    /// table and of the sums behind it, some 50 to 600 bytes per label, and 32 bytes per run for
     /// hulls and holes. Hulls also take time by the heights of the labels' boxes.
     ///
     /// An engine that chooses its device lets the processor do the work.

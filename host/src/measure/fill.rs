@@ -1,7 +1,7 @@
 //! The pixels of an object with its holes filled.
 
 use super::sums::Span;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::push;
 
 /// Pixels between two runs of a row, or outside them.
@@ -52,7 +52,10 @@ impl Filler {
                 let (start, end) = (pair[0].end, pair[1].start);
                 let mut node = 0;
                 if !is_below_empty {
-                    node = self.parents.len() as u32;
+                    node = u32::try_from(self.parents.len()).map_err(|_| Error::TooMany {
+                        what: "gaps between the runs of an object",
+                        limit: u32::MAX.into(),
+                    })?;
                     push(&mut self.parents, node, WHAT)?;
                     push(&mut self.sizes, u64::from(end - start), WHAT)?;
                 }

@@ -273,7 +273,7 @@ impl Object<'_> {
             return brightness.deviations / area as f64;
         }
         let (n, sum) = (i128::from(area), brightness.whole_sum);
-        // Sums of squares are below 2¹⁰⁴.
+        // Of at most 2⁶² pixels, squares of 32-bit numbers sum up to less than 2¹²⁶.
         variance(n, sum, brightness.squares as i128, sum.div_euclid(n))
     }
 }

@@ -25,7 +25,7 @@ pub const MARGIN: u32 = 2;
 /// they depend on the order of joining.
 ///
 /// A part takes as much memory as the sums of an image, 50 to 600 bytes per label in it, and 16
-/// bytes per run for hulls and holes.
+/// bytes per run for hulls and holes, or 32 while the table is made.
 ///
 /// ```
 /// use trazar::measure::{MeasureOptions, MeasurePart, Property};

@@ -204,6 +204,11 @@ impl MeasurePart {
                 && base.max_column < self.width
         };
         from.check(sums.bases.iter().all(is_base), "a label is not in the rows")?;
+        let areas: u128 = sums.bases.iter().map(|base| u128::from(base.area)).sum();
+        from.check(
+            areas <= most.into(),
+            "the labels have more pixels than the rows",
+        )?;
         // Coordinates are below 2³¹.
         let within =
             |sum: i128, count: u64, bits: u32| sum.unsigned_abs() <= u128::from(count) << bits;

@@ -3,6 +3,7 @@
 use super::*;
 use crate::Engine;
 use crate::error::Error;
+use crate::measure::sums::Base;
 use crate::seeds::{Random, seed_or};
 
 /// Labels in rectangles and single pixels, with intensities.
@@ -126,6 +127,31 @@ fn parts_that_do_not_fit_are_refused() {
             Err(Error::InvalidOption { .. })
         ));
     }
+}
+
+/// No part of an image has them, but bytes may.
+#[test]
+fn labels_with_more_pixels_than_there_are_get_refused() {
+    const SIDE: u64 = (1 << 31) - 2;
+    let options = MeasureOptions::default().properties([Property::Orientation]);
+    let mut part = part(1, &[7; 2], &[0; 2], 0..2, &options);
+    part.width = SIDE as u32;
+    part.rows = 0..SIDE as u32;
+    let (base, second) = (part.sums.bases[0], part.sums.second[0]);
+    part.sums.bases.clear();
+    part.sums.second.clear();
+    for _ in 0..3 {
+        part.sums.bases.push(Base {
+            area: SIDE * SIDE / 2,
+            ..base
+        });
+        part.sums.second.push(second);
+    }
+    let refused = MeasurePart::from_bytes(&part.to_bytes().unwrap()).unwrap_err();
+    assert!(refused.to_string().contains("more pixels"), "{refused}");
+    part.sums.bases.pop();
+    part.sums.second.pop();
+    assert!(MeasurePart::from_bytes(&part.to_bytes().unwrap()).is_ok());
 }
 
 #[test]

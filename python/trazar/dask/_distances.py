@@ -13,6 +13,7 @@ from dask.delayed import delayed
 from trazar import _trazar
 from trazar._distances import (
     CostDistance,
+    _friction,
     _is_xarray,
     _like,
     _number,
@@ -404,8 +405,16 @@ class _Place(NamedTuple):
 
 
 def _plain(block: NDArray[Any], no_data: float | None, real: np.dtype[Any]) -> NDArray[Any]:
-    """Friction of the precision of the costs, NaN for no data."""
-    plain = block.astype(real)
+    """Friction of the precision of the costs, NaN for no data.
+
+    Friction that is too large for it becomes -infinity, which `_own_sources` refuses.
+    """
+    # Rounded as `trazar.cost_distance` rounds it.
+    given = _friction(block)
+    with np.errstate(over="ignore"):
+        plain = given.astype(real)
+    plain[np.isinf(plain) & np.isfinite(given)] = -np.inf
+    plain[np.isneginf(given)] = -1
     if no_data is not None:
         # A number of Python's, which need not fit the type of the array.
         plain[block == np.asarray(no_data).item()] = np.nan
@@ -501,6 +510,8 @@ def _own_sources(block: NDArray[Any], place: _Place, sources: Any) -> _Sources:
     """A chunk's own sources, as cells of the block; refuses what is wrong in the chunk."""
     m = place.margin
     row, column = place.corner
+    why = f"exceeds the largest {block.dtype}: take another precision"
+    _check(np.isneginf(block), (row - m, column - m), "friction", why)
     why = "is negative: it must be 0 or more, or NaN"
     _check(block < 0, (row - m, column - m), "friction", why)
     cells, ids, starts = sources

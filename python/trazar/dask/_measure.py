@@ -106,7 +106,8 @@ def measure(
     if len(images) > 1:
         each = images[1].map_blocks(_intensities, dtype=likes[1].dtype)
         values.append(each.rechunk(labels.chunks))
-    bands = Bands(labels, "measure", names, distances, *(array.name for array in values))
+    options = (names, distances, asked, separator)
+    bands = Bands(labels, "measure", *options, *(array.name for array in values))
 
     def rows_of(index: int) -> list[Any]:
         return [(array.name, index, 0) for array in values]

@@ -22,7 +22,7 @@ use super::records::{Records, wanted};
 use super::strip::{Needs, Sums};
 use super::sums::Span;
 use super::{MeasureOptions, Measures, check, table_of};
-use crate::error::{Result, Unavailable};
+use crate::error::{Error, Result, Unavailable};
 use crate::gpu::{Gpu, GpuBuffer, OnGpu, Scanner, read_first};
 use crate::image::gpu::{AnyValues, DeviceValues, Equality};
 use crate::image::{PixelValue, ValueImage};
@@ -67,7 +67,7 @@ impl<G: Gpu> DeviceMeasurer<G> {
     ///
     /// Integers, and the sums behind all numbers, are those of the processor, and so are the
     /// numbers. Sums of third powers beyond 2⁵³, which the processor rounds as it adds them, are
-    /// rounded once.
+    /// exact for each 1024 runs of a label.
     ///
     /// Labels, areas, boxes, centroids, equivalent diameters and extents take one pass over the
     /// pixels, and 40 bytes of the GPU's memory per label up to the greatest one, which may be as
@@ -78,8 +78,8 @@ impl<G: Gpu> DeviceMeasurer<G> {
     ///
     /// # Errors
     /// Those of [`Engine::measure`](crate::Engine::measure);
-    /// [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for more than 2³¹ words of 64 pixels;
-    /// `Error::Cuda`, [`Error::Emulator`](crate::Error::Emulator).
+    /// [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for 2³² pixels or more; `Error::Cuda`,
+    /// [`Error::Emulator`](crate::Error::Emulator).
     pub fn measure<L: Label>(
         &self,
         labels: &DeviceValues<G, L>,
@@ -123,7 +123,7 @@ impl<G: Gpu> DeviceMeasurer<G> {
         options: &MeasureOptions,
     ) -> Result<Found<G>> {
         let size = [labels.width() as usize, labels.height() as usize];
-        let needs = check(size, None, options)?;
+        let needs = check_on_gpu(size, None, options)?;
         if let Some(table) = table::measure(&self.gpu, labels, None, options)? {
             return Ok(Found::OnDevice(table));
         }
@@ -173,7 +173,7 @@ impl<G: Gpu> DeviceMeasurer<G> {
     ) -> Result<Found<G>> {
         let size = [labels.width() as usize, labels.height() as usize];
         let intensity_size = [intensities.width() as usize, intensities.height() as usize];
-        let needs = check(size, Some(intensity_size), options)?;
+        let needs = check_on_gpu(size, Some(intensity_size), options)?;
         let gpu = &self.gpu;
         let values = gpu.using(intensities.values())?;
         let rows = RowsOfValues {
@@ -259,6 +259,26 @@ impl<G: Gpu> DeviceMeasurer<G> {
     }
 }
 
+/// As [`check`], and refuses more pixels than kernels number.
+fn check_on_gpu(
+    size: [usize; 2],
+    intensities: Option<[usize; 2]>,
+    options: &MeasureOptions,
+) -> Result<Needs> {
+    let needs = check(size, intensities, options)?;
+    // Sides are below 2³¹.
+    let [width, height] = size.map(|side| side as u64);
+    if width * height > u32::MAX.into() {
+        return Err(Error::ImageTooLarge {
+            width,
+            height,
+            limit: "on a GPU, labels are measured in images of fewer than 2³² pixels; measure on \
+                    the CPU",
+        });
+    }
+    Ok(needs)
+}
+
 /// A table where it was made.
 enum Found<G: Gpu> {
     OnDevice(DeviceMeasures<G>),
@@ -296,7 +316,7 @@ pub(crate) fn measure_host<G: Gpu>(
         // Before it is copied.
         let size = [labels.width() as usize, labels.height() as usize];
         let intensity_size = intensities.map(AnyIntensities::size);
-        check(size, intensity_size, options)?;
+        check_on_gpu(size, intensity_size, options)?;
         let labels = DeviceValues::upload(gpu, labels)?;
         match intensities {
             None => measurer.measure(&labels, options),
@@ -406,5 +426,26 @@ impl<G: Gpu> Sorted<G> {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_pixels_than_kernels_number_are_refused() {
+        let options = MeasureOptions::default();
+        // 2³² - 1 pixels, and 2³².
+        assert!(check_on_gpu([65_535, 65_537], None, &options).is_ok());
+        let refused = check_on_gpu([65_536, 65_536], None, &options);
+        assert!(matches!(
+            refused.err(),
+            Some(Error::ImageTooLarge {
+                width: 65_536,
+                height: 65_536,
+                ..
+            })
+        ));
     }
 }

@@ -26,8 +26,8 @@ const MAX_PRESSURE: u32 = 1 << 16;
 /// The number of rounds with an overfull tree after which a net gets a larger window and a new
 /// tree.
 const PATIENCE: u32 = 5;
-/// The share of a round's nets that are routed at the same time: a quarter, but from 64 nets on a
-/// fortieth, and at least 64. As they do not see each other's new paths, some have to be routed
+/// The share of a round's nets that are routed at the same time: a quarter, but at most 64, or a
+/// fortieth if that is more. As they do not see each other's new paths, some have to be routed
 /// again, the more the larger the share. It is not the number of threads, on which the result must
 /// not depend.
 const SHARE_AT_ONCE: usize = 4;

@@ -51,7 +51,9 @@ pub(super) struct Exchange<'a> {
     pub(super) last_search: u32,
     border: BinaryHeap<Reverse<(u64, u32)>>,
     pub(super) diagram: Diagram<'a>,
-    /// Moves that did not pay: two cells that identify the place, and the cost of what was removed.
+    /// Moves that did not pay, in this tree or another one of the net: two cells that identify the
+    /// place, and the cost of what was removed. A move that failed in another tree mostly fails
+    /// here, too.
     failed: HashSet<(u32, u32, u64)>,
     pub(super) changes: Changes,
 }

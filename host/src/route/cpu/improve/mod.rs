@@ -19,6 +19,7 @@ mod paths;
 mod shake;
 mod voronoi;
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
@@ -100,17 +101,20 @@ pub(crate) fn improve(
         let mut start = spanning::joined_over(part, &reached, &edges)?;
         // The shares of the stages, in tenths.
         progress.report(0, 10)?;
-        for rooted in from_other_roots(part, &reached, &budget)? {
+        let rooted = progress.part(0..2, 10, |progress| {
+            from_other_roots(part, &reached, &budget, progress)
+        })?;
+        for rooted in rooted {
             let rooted = spanning::joined_over(part, &reached, &edges_of(&rooted)?)?;
             if rooted.cost() < start.cost() {
                 start = rooted;
             }
         }
-        progress.report(2, 10)?;
         let edges = edges_of(&start)?;
-        let between = voronoi::tree(part, &reached)?;
+        let between =
+            progress.part(2..3, 10, |progress| voronoi::tree(part, &reached, progress))?;
         let mut exchange = Exchange::new(part, &reached)?;
-        let first = progress.part(2..4, 10, |progress| {
+        let first = progress.part(3..4, 10, |progress| {
             exchange.improve(&edges, &budget, progress)
         })?;
         let second = progress.part(4..5, 10, |progress| {
@@ -145,8 +149,17 @@ pub(crate) fn improve(
 }
 
 /// Trees that join the nearest pin first and grow from pins other than the first.
-fn from_other_roots(grid: &RoutingGrid, pins: &[Vec<u32>], budget: &Budget) -> Result<Vec<Joined>> {
+fn from_other_roots(
+    grid: &RoutingGrid,
+    pins: &[Vec<u32>],
+    budget: &Budget,
+    progress: &Progress<'_>,
+) -> Result<Vec<Joined>> {
     let roots = ROOTS.min(pins.len().saturating_sub(1));
+    // Each search reports once for each pin that joins; they may run at the same time.
+    let joined = AtomicU64::new(0);
+    let most = (roots * pins.len()) as u64;
+    let report = |_: f64| progress.flow(joined.fetch_add(1, Relaxed).min(most), most);
     let rooted = |i: usize| {
         if budget.is_over() {
             return Ok(None);
@@ -156,7 +169,7 @@ fn from_other_roots(grid: &RoutingGrid, pins: &[Vec<u32>], budget: &Budget) -> R
             push(&mut from_root, collect(cells.iter().copied(), PINS)?, PINS)?;
         }
         from_root.rotate_left(i * pins.len() / (roots + 1));
-        dijkstra::connect(grid, &from_root, &Progress::SILENT).map(Some)
+        dijkstra::connect(grid, &from_root, &Progress(Some(&report))).map(Some)
     };
     let rooted: Vec<Result<Option<Joined>>> =
         match threads::are_worth_waking(u64::from(grid.cell_count()) * roots as u64) {

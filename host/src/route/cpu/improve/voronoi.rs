@@ -12,6 +12,7 @@ use std::collections::{BinaryHeap, HashMap};
 use super::{Edge, edges_of, heaviest};
 use crate::Result;
 use crate::memory::{collect, extend, push_to_heap, reserve_in_map};
+use crate::progress::Progress;
 use crate::route::cpu::dijkstra::Queue;
 use crate::route::cpu::retrace::UNREACHED;
 use crate::route::cpu::spanning;
@@ -22,8 +23,12 @@ use crate::route::net_by_net::{PATHS, PINS};
 const SEARCH: &str = "the cells of a search";
 
 /// A tree that joins `pins`, which must be connected.
-pub(super) fn tree(grid: &RoutingGrid, pins: &Vec<Vec<u32>>) -> Result<Vec<Edge>> {
-    let regions = Regions::new(grid, pins)?;
+pub(super) fn tree(
+    grid: &RoutingGrid,
+    pins: &Vec<Vec<u32>>,
+    progress: &Progress<'_>,
+) -> Result<Vec<Edge>> {
+    let regions = Regions::new(grid, pins, progress)?;
     // The cheapest path between each two neighbouring pins.
     let mut links: HashMap<(u32, u32), (u64, u32, u32)> = HashMap::new();
     for a in 0..grid.cell_count() {
@@ -72,7 +77,7 @@ struct Regions {
 }
 
 impl Regions {
-    fn new(grid: &RoutingGrid, pins: &[Vec<u32>]) -> Result<Self> {
+    fn new(grid: &RoutingGrid, pins: &[Vec<u32>], progress: &Progress<'_>) -> Result<Self> {
         let mut regions = Self {
             costs: by_cell(grid, "the distances")?,
             pins: by_cell(grid, "the nearest pins")?,
@@ -93,13 +98,17 @@ impl Regions {
         }
         // In the order of costs and cells: a bucket's cells are put in order when its turn comes.
         let mut border = BinaryHeap::new();
+        let (mut taken, all) = (0, u64::from(grid.cell_count()));
         loop {
+            // A cell may be taken more than once.
+            progress.report(all.min(taken), all)?;
             queue.check()?;
             queue.widen()?;
             let Some(bucket) = queue.first() else {
                 break;
             };
             let cells = queue.take(bucket).unwrap_or_default();
+            taken += cells.len() as u64;
             for &cell in &cells {
                 push_to_heap(
                     &mut border,
