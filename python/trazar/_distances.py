@@ -336,6 +336,7 @@ def corridor(first: Any, second: Any, threshold: float | None = None) -> Corrido
     """
     import numpy as np
 
+    # By NumPy, because any arrays of costs will do; `trazar::distance::corridor` is for its own.
     first, second = (
         _on_host(each.cost if isinstance(each, CostDistance) else each) for each in (first, second)
     )

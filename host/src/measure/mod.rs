@@ -13,8 +13,28 @@
 //! is rounded a few times. Sums of higher moments are exact below 2⁵³. The image is summed up in
 //! strips of rows whose size depends on the image alone, and strips are joined in their order, so
 //! results are the same, bit for bit, on any number of threads.
+//!
+//! # Files
+//!
+//! | what | file |
+//! |---|---|
+//! | labels and intensities of any type, in rows | `labels.rs`, `intensities.rs`, `rows.rs` |
+//! | one pass over a strip of rows: its runs, and where neighbours are equal | `strip.rs`, `planes.rs` |
+//! | from a label to its place among the sums | `slots.rs` |
+//! | what is summed up, and how the sums of strips are joined | `sums.rs` |
+//! | what can be measured, and which sums that needs | `properties.rs` |
+//! | the numbers of one label, from its sums | `object.rs`, `hull.rs`, `fill.rs` |
+//! | the table | `table.rs` |
+//! | bands of an image, joined later; as bytes | `part.rs`, `part_bytes.rs` |
+//! | on a GPU, by tiles: sums and columns | `gpu/tiles.rs` |
+//! | on a GPU, by runs: sums | `gpu/mod.rs`; from a label's pieces, `records.rs` |
+//! | the table in a GPU's memory | `gpu/result.rs` |
+//! | for COCO's run lengths: runs along columns | `column_runs.rs` |
+//!
+//! What the kernels of `trazar_kernels::measure` and the processor both compute is there: outlines
+//! and Euler numbers (`neighbours.rs`), their lengths (`lengths.rs`), ellipses (`ellipse.rs`).
 
-mod columns;
+mod column_runs;
 mod fill;
 mod gpu;
 mod hull;
@@ -41,7 +61,7 @@ use std::ops::Range;
 use bytemuck::Zeroable;
 use rayon::prelude::*;
 
-pub(crate) use columns::column_runs;
+pub(crate) use column_runs::column_runs;
 pub(crate) use gpu::measure_host;
 pub use gpu::{DeviceColumn, DeviceColumnValues, DeviceMeasurer, DeviceMeasures};
 pub(crate) use intensities::AnyIntensities;

@@ -9,9 +9,12 @@ use trazar_kernels::measure::neighbours::outline_of;
 
 use super::intensities::{IntensityImage, IntensityRows};
 use super::labels::{LabelImage, LabelRows, Run};
+use super::part::MARGIN;
 use super::planes::{Planes, from_left, from_right};
 use super::slots::{Slots, room};
-use super::sums::{Base, Brightness, Outline, Pairs, Powers, Second, Span, power_sums};
+use super::sums::{
+    Base, Brightness, NARROW_WIDTH, Outline, Pairs, Powers, Second, Span, power_sums,
+};
 use crate::error::{Error, Result};
 use crate::image::WORD_BITS;
 use crate::memory::{collect, push, with_room, zeroed_vec};
@@ -166,7 +169,8 @@ pub(super) struct Work<'a> {
 pub(super) fn sum_up(work: Work<'_>, first: usize, end: usize, slots: &mut Slots) -> Result<Sums> {
     let (width, height) = (work.labels.width(), work.labels.height());
     // The border pixels of the rows around the strip count too.
-    let (from, to) = (first.saturating_sub(2), (end + 2).min(height));
+    let margin = MARGIN as usize;
+    let (from, to) = (first.saturating_sub(margin), (end + margin).min(height));
     let labels = work.labels.rows(from, to)?;
     let intensities = work
         .intensities
@@ -178,7 +182,7 @@ pub(super) fn sum_up(work: Work<'_>, first: usize, end: usize, slots: &mut Slots
         labels: &*labels,
         intensities: intensities.as_deref(),
         height,
-        is_narrow: width <= 1 << 20,
+        is_narrow: width <= NARROW_WIDTH,
         slots,
         runs: Vec::new(),
         sums: Sums::default(),

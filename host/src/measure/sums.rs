@@ -60,6 +60,9 @@ impl Labelled for Base {
     }
 }
 
+/// In images of at most this many columns, all sums of one run fit 63 bits.
+pub(super) const NARROW_WIDTH: usize = 1 << 20;
+
 /// Sums of coordinates and of their products, exactly.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Second {
@@ -71,8 +74,8 @@ pub(super) struct Second {
 }
 
 impl Second {
-    /// Adds the pixels of a run from column `first` on. In images of at most 2²⁰ columns, all sums
-    /// of one run fit 63 bits.
+    /// Adds the pixels of a run from column `first` on. `is_narrow` says that the image has at most
+    /// [`NARROW_WIDTH`] columns.
     #[inline(always)]
     pub(super) fn add_run(&mut self, row: i64, first: i64, len: u64, is_narrow: bool) {
         let n = len as i64;

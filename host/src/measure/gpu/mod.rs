@@ -1,9 +1,9 @@
-//! Measures of labels in a GPU's memory. Most become columns there, by [`table`]. For higher
+//! Measures of labels in a GPU's memory. Most become columns there, by [`tiles`]. For higher
 //! moments, hulls, holes, and labels that are large numbers, kernels sum up the runs of each label,
 //! and what follows from the sums is computed by the processor, by the code for its own sums.
 
 mod result;
-mod table;
+mod tiles;
 
 use cuda_std::ViewMut;
 use cuda_std::warp::WARP_SIZE;
@@ -124,7 +124,7 @@ impl<G: Gpu> DeviceMeasurer<G> {
     ) -> Result<Found<G>> {
         let size = [labels.width() as usize, labels.height() as usize];
         let needs = check_on_gpu(size, None, options)?;
-        if let Some(table) = table::measure(&self.gpu, labels, None, options)? {
+        if let Some(table) = tiles::measure(&self.gpu, labels, None, options)? {
             return Ok(Found::OnDevice(table));
         }
         let sums = self.sum_up(labels, None, needs)?;
@@ -180,7 +180,7 @@ impl<G: Gpu> DeviceMeasurer<G> {
             values: values.view(),
             pitch: intensities.pitch(),
         };
-        if let Some(table) = table::measure(gpu, labels, I::light(rows), options)? {
+        if let Some(table) = tiles::measure(gpu, labels, I::light(rows), options)? {
             values.finish()?;
             return Ok(Found::OnDevice(table));
         }

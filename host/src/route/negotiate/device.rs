@@ -374,7 +374,6 @@ impl<G: Gpu> Searcher for OnDevice<'_, G> {
             return Ok(());
         }
         let numbers = self.gpu.upload(changed)?;
-        // planted: grow-costs
         let values = self.gpu.upload(costs)?;
         // SAFETY: edges of the grid.
         unsafe {

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
 use rayon::prelude::*;
+use trazar_kernels::route::negotiate as kernels;
 
 use super::counts::{EdgeCounts, UNLIMITED};
 use crate::error::{Error, Result};
@@ -13,7 +14,7 @@ use crate::memory::{collect, par_collect, par_rows, prefetch, push};
 use crate::route::grid::{BLOCKED, RoutingGrid};
 
 /// The cost of an edge that no net may use.
-pub(super) const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = kernels::NONE;
 /// An edge of weight 1 costs this much as long as it has room.
 const UNIT: u32 = 16;
 /// Weights from here on are refused: an edge of such a weight would cost too much for 32 bits.
@@ -23,7 +24,7 @@ const HISTORY: u32 = 8;
 /// The most that the history of an edge adds to its cost.
 const MAX_HISTORY: u32 = 1 << 30;
 /// The kinds of edges of a cell: to the right, down, to the next layer.
-pub(super) const KINDS: usize = 3;
+pub(super) const KINDS: usize = kernels::KINDS as usize;
 /// How far ahead of use edges are loaded.
 const AHEAD: usize = 8;
 /// The cells whose edges a thread makes at a time.
@@ -228,6 +229,7 @@ impl<'a> Edges<'a> {
             let claim = &self.edges[edge].claim;
             let before = claim.compare_exchange(FREE, number, Relaxed, Relaxed);
             if before.is_err_and(|other| other != number) {
+                // planted: claim-shared
                 claim.store(SHARED, Relaxed);
             }
         }

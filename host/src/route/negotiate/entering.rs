@@ -30,6 +30,7 @@ pub(super) struct Change {
     pub(super) given_up: Vec<usize>,
     /// The number of paths that are.
     pub(super) kept: usize,
+    /// The tree, with the paths that are kept.
     pub(super) found: Found,
 }
 
@@ -55,7 +56,7 @@ pub(super) fn enter(
     let all = changes.par_iter().enumerate().with_max_len(1);
     all.for_each(|(i, change)| claim(edges, number(i), change));
     let all = changes.into_par_iter().enumerate().with_max_len(1);
-    let entering = all.map(|(i, change)| Entering::new(edges, number(i), change));
+    let entering = all.map(|(i, change)| Entering::give_back_own(edges, number(i), change));
     let mut entering: Vec<Entering> = par_try_collect(entering, NETS)?;
     for net in &mut entering {
         net.decide(edges)?;
@@ -126,8 +127,8 @@ impl Divided {
         Ok(())
     }
 
-    fn lens(&self) -> Lens {
-        Lens {
+    fn counts(&self) -> Counts {
+        Counts {
             own: self.own.len(),
             shared: self.shared.len(),
         }
@@ -136,7 +137,7 @@ impl Divided {
 
 /// Numbers of edges.
 #[derive(Clone, Copy, Default)]
-struct Lens {
+struct Counts {
     own: usize,
     shared: usize,
 }
@@ -144,7 +145,7 @@ struct Lens {
 /// A path that was found.
 struct NewPath {
     /// The ends of its edges among those taken.
-    ends: Lens,
+    ends: Counts,
     /// What its own edges cost.
     own_cost: u64,
     /// What it cost when it was found.
@@ -167,20 +168,25 @@ struct Decided {
 /// A net of a batch on its way in.
 struct Entering {
     net: u32,
+    /// See [`Change`], as the next one.
     kept: usize,
     found: Found,
+    /// The edges that it has given up; those that are shared, once it has decided.
     given_up: Divided,
+    /// The edges of its new paths, all of which it takes if it enters with all paths.
     taken: Divided,
     paths: Vec<NewPath>,
+    /// The edges whose costs it has changed.
     changed: Vec<u64>,
     /// How many of its new paths still cost what they did.
     entered: usize,
+    /// Whether it gets a new tree.
     enters: bool,
 }
 
 impl Entering {
-    /// Gives back the net's own edges, and looks at what those of its new paths cost.
-    fn new(edges: &Edges<'_>, number: u32, change: Change) -> Result<Self> {
+    /// Gives back the net's own edges, and adds up what those of its new paths cost.
+    fn give_back_own(edges: &Edges<'_>, number: u32, change: Change) -> Result<Self> {
         let Change {
             net,
             given_up: all,
@@ -193,12 +199,12 @@ impl Entering {
         edges.give_back(&given_up.own, &mut changed)?;
         let mut paths = with_room(found.costs.len() - kept, NETS)?;
         let mut taken = Divided::default();
-        // The paths of a tree have no edge in common, so they do not raise each other's costs.
+        // Its paths have no edge in common, so they do not raise each other's costs.
         for ((_, _, path), &cost) in found.tree.paths().zip(&found.costs).skip(kept) {
             let first = taken.own.len();
             taken.add(edges, number, edges.along(path))?;
             paths.push(NewPath {
-                ends: taken.lens(),
+                ends: taken.counts(),
                 own_cost: edges.sum_of_costs(&taken.own[first..]),
                 cost,
             });
@@ -222,12 +228,13 @@ impl Entering {
         edges.give_back(&self.given_up.shared, &mut self.changed)?;
         for path in &self.paths {
             let of_path = &shared[self.ends().shared..path.ends.shared];
+            // planted: enter-shared
             if path.own_cost + edges.sum_of_costs(of_path) > path.cost {
                 break;
             }
             self.entered += 1;
         }
-        let gives_up = self.given_up.lens();
+        let gives_up = self.given_up.counts();
         self.enters = self.is_complete() || gives_up.own + gives_up.shared == 0;
         let taken = match self.enters {
             true => &shared[..self.ends().shared],
@@ -247,6 +254,7 @@ impl Entering {
             edges.release(&part.own);
             edges.release(&part.shared);
         }
+        // planted: grow-costs
         let costs = self.changed.iter().map(|&edge| edges.cost(edge as usize));
         let costs = collect(costs, NETS)?;
         let is_complete = self.is_complete();
@@ -262,9 +270,9 @@ impl Entering {
     }
 
     /// The ends of the edges of the paths that cost no more.
-    fn ends(&self) -> Lens {
+    fn ends(&self) -> Counts {
         match self.entered {
-            0 => Lens::default(),
+            0 => Counts::default(),
             entered => self.paths[entered - 1].ends,
         }
     }

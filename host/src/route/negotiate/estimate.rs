@@ -1,6 +1,8 @@
 //! [`Estimates`]: what a path costs at least, from the directions of layers and the cheapest
 //! weights.
 
+use trazar_kernels::route::negotiate as kernels;
+
 use super::edges::{KINDS, NONE};
 use crate::error::Result;
 use crate::geometry::Cell;
@@ -11,9 +13,10 @@ use crate::route::net::Pin;
 /// Name used in out-of-memory errors.
 const ESTIMATES: &str = "estimates of costs";
 
-const LAYERS: usize = MAX_LAYERS as usize;
+const LAYERS: usize = kernels::LAYERS as usize;
+const _: () = assert!(kernels::LAYERS == MAX_LAYERS);
 /// The kinds of steps that a path still needs, as bits: none, along x, along y, both.
-const NEEDS: usize = 4;
+const NEEDS: usize = kernels::NEEDS as usize;
 
 /// Lower bounds for the costs of paths. A path that needs steps along x visits a layer with such
 /// edges, and so for y: with its ends, that tells how many vias it has at least.

@@ -52,10 +52,13 @@ pub(super) struct Wanted<'a> {
 
 /// The tree of a net.
 pub(super) struct Found {
+    /// Its paths, those that were kept first. No two have an edge in common: a path is searched for
+    /// from the tree so far, and ends at the first of its cells.
     pub(super) tree: Joined,
     /// What each path cost when it was found, given the nets on its edges; 0 for those that were
     /// kept.
     pub(super) costs: Vec<u64>,
+    /// Whether there was a path to each pin.
     pub(super) has_all: bool,
 }
 

@@ -56,8 +56,11 @@ pub(super) trait Searcher {
 /// A net on its way through the rounds.
 pub(super) struct Entry {
     pub(super) tree: Joined,
+    /// Whether the tree joins all pins; true before the first search.
     pub(super) has_all: bool,
+    /// Paths are searched for in this window.
     window: Window,
+    /// The window is the box around the pins, and this many cells on each side.
     margin: u32,
     /// The rounds since the window has grown.
     tries: u32,

@@ -59,7 +59,7 @@ pub(crate) fn improve(
     effort: Effort,
     progress: &Progress<'_>,
 ) -> Result<Vec<Route>> {
-    let start = Instant::now();
+    let begin = Instant::now();
     let mut sources = nets.iter().zip(&plain).enumerate();
     let improved = route_each(grid, nets, progress, |part, pins, progress| {
         let Some((done, (net, plain))) = sources.next() else {
@@ -91,45 +91,14 @@ pub(crate) fn improve(
                 let share = (done as f64 + 1.0) / nets.len() as f64;
                 let until = Duration::try_from_secs_f64(time.as_secs_f64() * share).ok();
                 // A time that ends beyond what a clock tells has no end.
-                until.and_then(|until| start.checked_add(until))
+                until.and_then(|until| begin.checked_add(until))
             }
             Effort::Usual | Effort::Steps(_) => None,
         };
         let budget = Budget::new(effort, part, pins.len(), deadline);
-        // Without edges between cells of one pin, through which a path may pass: there would be
-        // two ways between these cells.
-        let mut start = spanning::joined_over(part, &reached, &edges)?;
-        // The shares of the stages, in tenths.
-        progress.report(0, 10)?;
-        let rooted = progress.part(0..2, 10, |progress| {
-            from_other_roots(part, &reached, &budget, progress)
-        })?;
-        for rooted in rooted {
-            let rooted = spanning::joined_over(part, &reached, &edges_of(&rooted)?)?;
-            if rooted.cost() < start.cost() {
-                start = rooted;
-            }
-        }
-        let edges = edges_of(&start)?;
-        let between =
-            progress.part(2..3, 10, |progress| voronoi::tree(part, &reached, progress))?;
-        let mut exchange = Exchange::new(part, &reached)?;
-        let first = progress.part(3..4, 10, |progress| {
-            exchange.improve(&edges, &budget, progress)
-        })?;
-        let second = progress.part(4..5, 10, |progress| {
-            exchange.improve(&between, &budget, progress)
-        })?;
-        let mut both = collect(first.iter().copied(), PATHS)?;
-        extend(&mut both, second.iter().copied(), PATHS)?;
-        let merged = edges_of(&spanning::joined_over(part, &reached, &both)?)?;
-        let third = progress.part(5..6, 10, |progress| {
-            exchange.improve(&merged, &budget, progress)
-        })?;
-        progress.part(6..10, 10, |progress| exchange.shake(&budget, progress))?;
-        let fourth = exchange.edges()?;
+        let trees = improved_trees(part, &reached, &edges, &budget, progress)?;
         let mut best: Option<Joined> = None;
-        for edges in [first, second, third, fourth] {
+        for edges in trees {
             let tree = spanning::joined_over(part, pins, &edges)?;
             if best.as_ref().is_none_or(|best| tree.cost() < best.cost()) {
                 best = Some(tree);
@@ -146,6 +115,47 @@ pub(crate) fn improve(
         }
     };
     collect(plain.into_iter().zip(improved).map(cheaper), "the routes")
+}
+
+/// Four improved trees of a net, as their edges, from the edges of its plain tree.
+fn improved_trees(
+    grid: &RoutingGrid,
+    pins: &PinCells,
+    plain: &[Edge],
+    budget: &Budget,
+    progress: &Progress<'_>,
+) -> Result<[Vec<Edge>; 4]> {
+    // Without edges between cells of one pin, through which a path may pass: there would be two
+    // ways between these cells.
+    let mut start = spanning::joined_over(grid, pins, plain)?;
+    // The shares of the stages, in tenths.
+    progress.report(0, 10)?;
+    let rooted = progress.part(0..2, 10, |progress| {
+        from_other_roots(grid, pins, budget, progress)
+    })?;
+    for rooted in rooted {
+        let rooted = spanning::joined_over(grid, pins, &edges_of(&rooted)?)?;
+        if rooted.cost() < start.cost() {
+            start = rooted;
+        }
+    }
+    let start = edges_of(&start)?;
+    let between = progress.part(2..3, 10, |progress| voronoi::tree(grid, pins, progress))?;
+    let mut exchange = Exchange::new(grid, pins)?;
+    let first = progress.part(3..4, 10, |progress| {
+        exchange.improve(&start, budget, progress)
+    })?;
+    let second = progress.part(4..5, 10, |progress| {
+        exchange.improve(&between, budget, progress)
+    })?;
+    let mut both = collect(first.iter().copied(), PATHS)?;
+    extend(&mut both, second.iter().copied(), PATHS)?;
+    let merged = edges_of(&spanning::joined_over(grid, pins, &both)?)?;
+    let third = progress.part(5..6, 10, |progress| {
+        exchange.improve(&merged, budget, progress)
+    })?;
+    progress.part(6..10, 10, |progress| exchange.shake(budget, progress))?;
+    Ok([first, second, third, exchange.edges()?])
 }
 
 /// Trees that join the nearest pin first and grow from pins other than the first.

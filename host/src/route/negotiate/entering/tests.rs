@@ -171,7 +171,7 @@ fn nets_enter_as_one_by_one() {
             }
             let before = all_at_once.costs().to_vec();
             enter(&all_at_once, &mut entries, changes, &mut outcome).unwrap();
-            let what = format!("case {case}, batch {batch}");
+            let what = format!("case {case}, batch {batch}: not the oracle's");
             assert_eq!(outcome.again, expected_again, "{what}");
             assert_eq!(all_at_once.costs(), one_by_one.costs(), "{what}");
             assert!(
@@ -182,7 +182,7 @@ fn nets_enter_as_one_by_one() {
             for (&edge, &cost) in outcome.changed.iter().zip(&outcome.costs) {
                 told[edge as usize] = cost;
             }
-            assert_eq!(told, all_at_once.costs(), "{what}: changed");
+            assert_eq!(told, all_at_once.costs(), "{what}");
             for (entry, expected) in entries.iter().zip(&expected) {
                 assert!(entry.tree.paths().eq(expected.tree.paths()), "{what}");
                 assert_eq!(entry.has_all, expected.has_all, "{what}");

@@ -117,6 +117,88 @@ struct Tables<G: Gpu> {
     shapes: ShapeTableBuffers<OnGpu<G>>,
 }
 
+impl<G: Gpu> Tables<G> {
+    /// The number of labels before each slot, and their number in all. Background is left out.
+    fn find_labels(&mut self, gpu: &G, background: &[impl Label]) -> Result<(G::Buffer<u32>, u32)> {
+        let background = background.iter();
+        let background = background.map(|value| value.number().cast_unsigned());
+        let background = collect(
+            background.filter(|&value| value > 0),
+            "the values of background",
+        )?;
+        let background = gpu.upload(&background)?;
+        let slots = self.labels.areas.len() as u32;
+        let mut before = gpu.alloc(slots as usize)?;
+        // SAFETY: there is an element per slot.
+        unsafe {
+            find_labels::launch_threads(
+                &gpu.launcher(),
+                slots,
+                self.labels.views(),
+                background.view(),
+                before.view_mut(),
+            )?;
+        }
+        let mut scanner = Scanner::new(gpu, slots)?;
+        scanner.scan_in_place(&mut before)?;
+        let rows = read_first(scanner.total())?;
+        Ok((before, rows))
+    }
+
+    /// The wanted columns of `rows` labels. `before` has the number of labels before each slot;
+    /// `sign` is the bit of the intensities' sign, or 0.
+    fn write_columns(
+        &mut self,
+        gpu: &G,
+        before: &G::Buffer<u32>,
+        rows: u32,
+        sign: u32,
+        wanted: Wanted,
+        options: &MeasureOptions,
+    ) -> Result<Columns<G>> {
+        let memory = &OnGpu(gpu.clone());
+        let sizes = |wanted| ColumnSizes { rows, wanted };
+        let mut columns = ColumnBuffers::alloc(memory, &sizes(wanted.columns))?;
+        let mut shape_columns = ShapeColumnBuffers::alloc(memory, &sizes(wanted.shape_columns))?;
+        let slots = self.labels.areas.len() as u32;
+        let shape = TableShape {
+            spacing: options.spacing,
+            labels: rows.into(),
+        };
+        let on = &gpu.launcher();
+        // SAFETY: `before` and `rows` are the numbers of this table's labels, and each wanted
+        // column has an element for each, as the table has the sums that they follow from.
+        unsafe {
+            if wanted.columns != 0 {
+                write_columns::launch_threads(
+                    on,
+                    slots,
+                    self.labels.views(),
+                    before.view(),
+                    shape,
+                    wanted.columns,
+                    columns.views(),
+                )?;
+            }
+            if wanted.shape_columns != 0 {
+                write_shape_columns::launch_threads(
+                    on,
+                    slots,
+                    self.labels.views(),
+                    self.shapes.views(),
+                    before.view(),
+                    shape,
+                    wanted.sums,
+                    sign,
+                    wanted.shape_columns,
+                    shape_columns.views(),
+                )?;
+            }
+        }
+        Ok((columns, shape_columns))
+    }
+}
+
 /// What sums are made of.
 struct Summed<'a, G: Gpu, L: Label> {
     labels: &'a DeviceValues<G, L>,
@@ -128,6 +210,23 @@ struct Summed<'a, G: Gpu, L: Label> {
 }
 
 impl<G: Gpu, L: Label> Summed<'_, G, L> {
+    /// The sums of all labels; `None` if a label's value is far above the number of pixels.
+    fn sum_up_all(&self, gpu: &G) -> Result<Option<Tables<G>>> {
+        let pixels = u64::from(self.labels.width()) * u64::from(self.labels.height());
+        let slots = |pixels_per_slot: u64| (pixels / pixels_per_slot).max(FEWEST_SLOTS) as u32;
+        let tables = self.sum_up(gpu, slots(USUAL_PIXELS))?;
+        let mut beyond = [0];
+        tables.labels.beyond.read(&mut beyond)?;
+        match beyond[0] {
+            0 => Ok(Some(tables)),
+            greatest if greatest > slots(LEAST_PIXELS).into() => Ok(None),
+            greatest => {
+                drop(tables);
+                self.sum_up(gpu, greatest as u32).map(Some)
+            }
+        }
+    }
+
     /// Queues the sums of all labels up to this number.
     fn sum_up(&self, gpu: &G, slots: u32) -> Result<Tables<G>> {
         let memory = &OnGpu(gpu.clone());
@@ -173,7 +272,6 @@ pub(super) fn measure<G: Gpu, L: Label>(
         return Ok(None);
     }
     let light = light.unwrap_or_else(no_light);
-    let sign = light.sign;
     let planes = match bits {
         0 => None,
         _ => Some(labels.equality(gpu)?),
@@ -184,97 +282,21 @@ pub(super) fn measure<G: Gpu, L: Label>(
         light,
         bits,
     };
-    let pixels = u64::from(labels.width()) * u64::from(labels.height());
-    let slots = |pixels_per_slot: u64| (pixels / pixels_per_slot).max(FEWEST_SLOTS) as u32;
-    let mut tables = summed.sum_up(gpu, slots(USUAL_PIXELS))?;
-    let mut beyond = [0];
-    tables.labels.beyond.read(&mut beyond)?;
-    if beyond[0] > slots(LEAST_PIXELS).into() {
+    let Some(mut tables) = summed.sum_up_all(gpu)? else {
         return Ok(None);
-    }
-    if beyond[0] > 0 {
-        drop(tables);
-        tables = summed.sum_up(gpu, beyond[0] as u32)?;
-    }
+    };
     drop(summed);
-    let Tables {
-        labels: table,
-        shapes,
-    } = &mut tables;
-    let slots = table.areas.len() as u32;
-    let background = labels.background_values().iter();
-    let background = background.map(|value| value.number().cast_unsigned());
-    let background = collect(
-        background.filter(|&value| value > 0),
-        "the values of background",
-    )?;
-    let background = gpu.upload(&background)?;
-    let mut before = gpu.alloc(slots as usize)?;
-    let on = &gpu.launcher();
-    // SAFETY: there is an element per slot.
-    unsafe {
-        find_labels::launch_threads(
-            on,
-            slots,
-            table.views(),
-            background.view(),
-            before.view_mut(),
-        )?;
-    }
-    let mut scanner = Scanner::new(gpu, slots)?;
-    scanner.scan_in_place(&mut before)?;
-    let rows = read_first(scanner.total())?;
-    let memory = &OnGpu(gpu.clone());
-    let sizes = ColumnSizes {
-        rows,
-        wanted: wanted.columns,
-    };
-    let mut columns = ColumnBuffers::alloc(memory, &sizes)?;
-    let sizes = ColumnSizes {
-        rows,
-        wanted: wanted.shape_columns,
-    };
-    let mut shape_columns = ShapeColumnBuffers::alloc(memory, &sizes)?;
-    let shape = TableShape {
-        spacing: options.spacing,
-        labels: rows.into(),
-    };
-    // SAFETY: `before` and `rows` are the numbers of this table's labels, and each wanted column
-    // has an element for each, as the table has the sums that they follow from.
-    unsafe {
-        if wanted.columns != 0 {
-            write_columns::launch_threads(
-                on,
-                slots,
-                table.views(),
-                before.view(),
-                shape,
-                wanted.columns,
-                columns.views(),
-            )?;
-        }
-        if wanted.shape_columns != 0 {
-            write_shape_columns::launch_threads(
-                on,
-                slots,
-                table.views(),
-                shapes.views(),
-                before.view(),
-                shape,
-                bits,
-                sign,
-                wanted.shape_columns,
-                shape_columns.views(),
-            )?;
-        }
-    }
-    let both = (columns, shape_columns);
+    let (before, rows) = tables.find_labels(gpu, labels.background_values())?;
+    let both = tables.write_columns(gpu, &before, rows, light.sign, wanted, options)?;
     in_order(both, rows as usize, options.properties.as_slice()).map(Some)
 }
 
+/// The columns that kernels have written; those not wanted are empty.
+type Columns<G> = (ColumnBuffers<OnGpu<G>>, ShapeColumnBuffers<OnGpu<G>>);
+
 /// The columns in the order of the properties.
 fn in_order<G: Gpu>(
-    (columns, shapes): (ColumnBuffers<OnGpu<G>>, ShapeColumnBuffers<OnGpu<G>>),
+    (columns, shapes): Columns<G>,
     len: usize,
     properties: &[Property],
 ) -> Result<DeviceMeasures<G>> {

@@ -1,4 +1,4 @@
-//! The runs of labels along columns.
+//! The runs of labels along columns, for COCO's run lengths (`rle/`).
 
 use rayon::prelude::*;
 
