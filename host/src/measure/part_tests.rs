@@ -154,23 +154,57 @@ fn labels_with_more_pixels_than_there_are_get_refused() {
     assert!(MeasurePart::from_bytes(&part.to_bytes().unwrap()).is_ok());
 }
 
+/// Forged bytes with the right hash: errors, or measures of something, but no panic.
 #[test]
-fn bytes_that_are_not_a_part_are_refused() {
+fn forged_bytes_do_no_harm() {
     let random = &mut Random::new(seed_or(2));
-    let options = MeasureOptions::default().properties(Properties::all(true));
-    let (width, labels, intensities) = random_image(random);
-    let height = labels.len() as u32 / width;
-    let bytes = part(width, &labels, &intensities, 0..height, &options)
-        .to_bytes()
-        .unwrap();
-    assert!(MeasurePart::from_bytes(&bytes[..bytes.len() - 1]).is_err());
-    for _ in 0..2000 {
-        let mut changed = bytes.clone();
-        let at = random.below(bytes.len() as u32 - 8) as usize;
-        changed[at] = changed[at].wrapping_add(1 + random.below(255) as u8);
-        // With the right hash, either an error or measures of something.
-        if let Ok(part) = MeasurePart::from_bytes(&crate::bytes::with_hash(changed)) {
-            let _ = part.finish();
+    let all = Properties::all(true);
+    let [mut read, mut joined] = [0; 2];
+    for _ in 0..3000 {
+        let (width, labels, intensities) = random_image(random);
+        let height = labels.len() as u32 / width;
+        let properties = all.as_slice().iter().filter(|_| random.below(4) > 0);
+        let options = MeasureOptions::default().properties(properties.copied().collect::<Vec<_>>());
+        let cut = random.below(height + 1);
+        let of = |rows| part(width, &labels, &intensities, rows, &options);
+        let (forged, other) = match random.below(3) {
+            _ if cut == 0 || cut == height => (of(0..height), None),
+            0 => (of(0..cut), Some(of(cut..height))),
+            _ => (of(cut..height), Some(of(0..cut))),
+        };
+        let mut bytes = forged.to_bytes().unwrap();
+        assert!(MeasurePart::from_bytes(&bytes[..bytes.len() - 1]).is_err());
+        for _ in 0..=random.below(3) {
+            // The hash is at the end.
+            let at = random.below(bytes.len() as u32 - 8) as usize;
+            let len = [1, 4, 8, 16][random.below(4) as usize].min(bytes.len() - 8 - at);
+            let number = match random.below(6) {
+                0 => 1,
+                1 => u128::MAX,
+                2 => u128::MAX >> 1,
+                3 => 1 << (8 * len as u32 - 1),
+                4 => 0,
+                _ => random.below(u32::MAX).into(),
+            };
+            bytes[at..at + len].copy_from_slice(&number.to_le_bytes()[..len]);
+        }
+        let Ok(forged) = MeasurePart::from_bytes(&crate::bytes::with_hash(bytes)) else {
+            continue;
+        };
+        // Hulls take memory by the heights of boxes.
+        if forged.rows().len() > 1000 {
+            continue;
+        }
+        read += 1;
+        let whole = match other {
+            None => Ok(forged),
+            Some(other) if forged.rows().start == 0 => MeasurePart::join(forged, &other),
+            Some(other) => MeasurePart::join(other, &forged),
+        };
+        if let Ok(whole) = whole {
+            joined += 1;
+            let _ = whole.finish();
         }
     }
+    assert!(read > 300 && joined > 200, "{read} {joined}");
 }
