@@ -43,7 +43,8 @@ pub struct Sources(Vec<Source>);
 const WHAT: &str = "the sources";
 
 impl Sources {
-    /// Sources at cells (column, row), with the ids 1, 2, 3 and so on.
+    /// Sources at cells (column, row), with the ids 1, 2, 3 and so on. Aborts if there is no memory
+    /// for them, as collecting does; [`push`](Self::push) says so instead.
     pub fn from_cells(cells: impl IntoIterator<Item = (u32, u32)>) -> Self {
         let numbered = cells.into_iter().zip(1..);
         numbered.map(|((x, y), id)| Source::new(x, y, id)).collect()
@@ -121,6 +122,7 @@ impl Sources {
     }
 }
 
+/// Aborts if there is no memory for the sources; [`Sources::push`] says so instead.
 impl FromIterator<Source> for Sources {
     fn from_iter<I: IntoIterator<Item = Source>>(sources: I) -> Self {
         Self(sources.into_iter().collect())
