@@ -109,11 +109,11 @@ fn bench<T: PixelValue>(gpu: &Queue, name: &str, side: u32, values: &[T]) -> Res
 fn bench_measures(gpu: &Queue, side: u32, labels: &[u32]) -> Result<()> {
     let repeats = list("TRAZAR_BENCH_REPEATS", "10")[0].parse().unwrap_or(10);
     let samples = Samples::new(side, side, labels)?;
-    let light: Vec<u8> = (0..labels.len()).map(|at| ((at * 37) >> 3) as u8).collect();
-    let light_samples = Samples::new(side, side, &light)?;
+    let intensities: Vec<u8> = (0..labels.len()).map(|at| ((at * 37) >> 3) as u8).collect();
+    let intensity_samples = Samples::new(side, side, &intensities)?;
     let measurer = DeviceMeasurer::on(gpu.clone());
     let there = DeviceValues::upload(gpu, &ValueImage::new(samples)?.background(0)?)?;
-    let light_there = DeviceValues::upload(gpu, &ValueImage::new(light_samples)?)?;
+    let intensities_there = DeviceValues::upload(gpu, &ValueImage::new(intensity_samples)?)?;
     let few = [
         Property::Label,
         Property::Area,
@@ -135,9 +135,9 @@ fn bench_measures(gpu: &Queue, side: u32, labels: &[u32]) -> Result<()> {
     for properties in [&few[..], &ten[..]] {
         let options = MeasureOptions::default().properties(properties);
         let started = Instant::now();
-        let expected = Engine::cpu().measure_intensities(samples, light_samples, &options)?;
+        let expected = Engine::cpu().measure_intensities(samples, intensity_samples, &options)?;
         let cpu = started.elapsed().as_secs_f64() * MS_PER_S;
-        let measure = || measurer.measure_intensities(&there, &light_there, &options);
+        let measure = || measurer.measure_intensities(&there, &intensities_there, &options);
         assert!(measure()? == expected, "wrong measures");
         let ms = median_ms(repeats, || measure().map(drop))?;
         println!(
@@ -146,7 +146,7 @@ fn bench_measures(gpu: &Queue, side: u32, labels: &[u32]) -> Result<()> {
             expected.len()
         );
         let measure_there =
-            || measurer.measure_intensities_on_device(&there, &light_there, &options);
+            || measurer.measure_intensities_on_device(&there, &intensities_there, &options);
         assert!(measure_there()?.to_host()? == expected, "wrong measures");
         let ms = median_ms(repeats, || {
             let table = measure_there()?;

@@ -142,28 +142,28 @@ pub(crate) fn measures_of_random_labels<D: Device>(device: &D) {
             let random = &mut Random::new(drawn);
             let classes = Classes::draw(pattern, width, height, random);
             let count = classes.values.len();
-            let of_light = random.below(5);
+            let of_intensities = random.below(5);
             let (engine, options) = (&Engine::on(gpu), options(which, with_intensities));
-            macro_rules! check_light {
-                ($labels:ident, $light:ty) => {{
-                    let light: Vec<$light> = (0..count)
-                        .map(|_| random.below(u32::MAX) as $light)
+            macro_rules! check_intensities {
+                ($labels:ident, $intensities:ty) => {{
+                    let intensities: Vec<$intensities> = (0..count)
+                        .map(|_| random.below(u32::MAX) as $intensities)
                         .collect();
-                    let light = Samples::new(width, height, &light).unwrap();
-                    let light = with_intensities.then_some(light);
-                    check_measures(engine, $labels, light, &options)
+                    let intensities = Samples::new(width, height, &intensities).unwrap();
+                    let intensities = with_intensities.then_some(intensities);
+                    check_measures(engine, $labels, intensities, &options)
                 }};
             }
             macro_rules! check {
                 ($t:ty: $to_value:expr) => {{
                     let values: Vec<$t> = classes.values.iter().copied().map($to_value).collect();
                     let labels = Samples::new(width, height, &values).unwrap();
-                    match of_light {
-                        0 => check_light!(labels, u8),
-                        1 => check_light!(labels, u16),
-                        2 => check_light!(labels, i16),
-                        3 => check_light!(labels, u32),
-                        _ => check_light!(labels, i32),
+                    match of_intensities {
+                        0 => check_intensities!(labels, u8),
+                        1 => check_intensities!(labels, u16),
+                        2 => check_intensities!(labels, i16),
+                        3 => check_intensities!(labels, u32),
+                        _ => check_intensities!(labels, i32),
                     }
                 }};
             }
@@ -246,8 +246,8 @@ fn check_shapes<G: Gpu, L: Label, I: Intensity + PixelValue>(
 ) -> Result<(), TestCaseError> {
     let measurer = DeviceMeasurer::on(gpu.clone());
     let labels = DeviceValues::upload(gpu, labels)?;
-    let light = DeviceValues::upload(gpu, &ValueImage::new(intensities)?)?;
-    let found = measurer.measure_intensities_on_device(&labels, &light, options)?;
+    let on_gpu = DeviceValues::upload(gpu, &ValueImage::new(intensities)?)?;
+    let found = measurer.measure_intensities_on_device(&labels, &on_gpu, options)?;
     let expected = Engine::cpu().measure_intensities(cleared, intensities, options)?;
     check_table(&found.to_host()?, &expected)
 }
@@ -299,15 +299,18 @@ pub(crate) fn measures_by_tiles<D: Device>(device: &D) {
             ]
             .concat();
             let of_words = MeasureOptions::default().properties(of_words);
-            let light: Vec<u32> = (0..classes.values.len())
+            let intensities: Vec<u32> = (0..classes.values.len())
                 .map(|_| random.below(u32::MAX))
                 .collect();
-            let of_light = random.below(4);
-            macro_rules! check_light {
-                ($labels:expr, $cleared:expr, $light:ty, $options:expr) => {{
-                    let light: Vec<$light> = light.iter().map(|&bits| bits as $light).collect();
-                    let light = Samples::new(width, height, &light)?;
-                    check_shapes(&gpu, $labels, $cleared, light, $options)
+            let of_intensities = random.below(4);
+            macro_rules! check_intensities {
+                ($labels:expr, $cleared:expr, $intensities:ty, $options:expr) => {{
+                    let intensities: Vec<$intensities> = intensities
+                        .iter()
+                        .map(|&bits| bits as $intensities)
+                        .collect();
+                    let intensities = Samples::new(width, height, &intensities)?;
+                    check_shapes(&gpu, $labels, $cleared, intensities, $options)
                 }};
             }
             macro_rules! check {
@@ -327,11 +330,11 @@ pub(crate) fn measures_by_tiles<D: Device>(device: &D) {
                     let labels = labels.background(background)?.mask(&mask)?;
                     let cleared = Samples::new(width, height, &cleared)?;
                     check_tiles(&gpu, &labels, cleared, &options)?;
-                    match of_light {
-                        0 => check_light!(&labels, cleared, u8, &of_shapes),
-                        1 => check_light!(&labels, cleared, i16, &of_shapes),
-                        2 => check_light!(&labels, cleared, u32, &of_words),
-                        _ => check_light!(&labels, cleared, i32, &of_words),
+                    match of_intensities {
+                        0 => check_intensities!(&labels, cleared, u8, &of_shapes),
+                        1 => check_intensities!(&labels, cleared, i16, &of_shapes),
+                        2 => check_intensities!(&labels, cleared, u32, &of_words),
+                        _ => check_intensities!(&labels, cleared, i32, &of_words),
                     }
                 }};
             }
@@ -361,11 +364,11 @@ pub(crate) fn measures_of_tiles_full_of_labels<D: Device>(device: &D) {
     let options = MeasureOptions::default().properties(OF_TILES);
     let gpu = device.gpu(seed());
     check_tiles(&gpu, &image, samples, &options).unwrap();
-    let light: Vec<i16> = (0..width * height).map(|at| (at * 7919) as i16).collect();
-    let light = Samples::new(width, height, &light).unwrap();
+    let intensities: Vec<i16> = (0..width * height).map(|at| (at * 7919) as i16).collect();
+    let intensities = Samples::new(width, height, &intensities).unwrap();
     let shapes = [&OF_SHAPES[..], &OF_INTENSITIES].concat();
     let options = MeasureOptions::default().properties(shapes);
-    check_shapes(&gpu, &image, samples, light, &options).unwrap();
+    check_shapes(&gpu, &image, samples, intensities, &options).unwrap();
 }
 
 /// One label in more runs than a warp takes, beside labels of one pixel.
@@ -396,10 +399,10 @@ pub(crate) fn measures_of_no_labels_and_refusals<D: Device>(device: &D) {
     let labels = Samples::new(4, 3, &nothing).unwrap();
     let found = engine.measure(labels, &options(9, false)).unwrap();
     assert_eq!(found.len(), 0);
-    let light = [0.5f32; 12];
-    let light = Samples::new(4, 3, &light).unwrap();
+    let intensities = [0.5f32; 12];
+    let intensities = Samples::new(4, 3, &intensities).unwrap();
     let mean = MeasureOptions::default().properties([Property::IntensityMean]);
-    let refused = engine.measure_intensities(labels, light, &mean);
+    let refused = engine.measure_intensities(labels, intensities, &mean);
     assert!(matches!(refused, Err(Error::Unavailable(_))));
     let whole = Samples::new(4, 3, &nothing).unwrap();
     let weighted = MeasureOptions::default().properties(Properties::all(true));

@@ -2,7 +2,7 @@
 
 use super::labels::Run;
 use super::rows::Rows;
-use super::sums::{Base, Brightness, Powers, greatest, least};
+use super::sums::{Base, IntensitySums, Powers, greatest, least};
 use crate::error::Result;
 use crate::image::Samples;
 
@@ -10,7 +10,7 @@ use crate::image::Samples;
 pub trait Intensity: Copy + Send + Sync + sealed::Summed {}
 
 mod sealed {
-    use super::{AnyIntensities, Brightness};
+    use super::{AnyIntensities, IntensitySums};
     use crate::image::Samples;
 
     pub trait Summed: 'static {
@@ -18,7 +18,7 @@ mod sealed {
         fn number(self) -> f64;
 
         /// Sums up a run, which is not empty.
-        fn sum_up(run: &[Self], with_deviations: bool) -> Brightness
+        fn sum_up(run: &[Self], with_deviations: bool) -> IntensitySums
         where
             Self: Sized;
 
@@ -115,7 +115,7 @@ macro_rules! integers {
             }
 
             #[inline(always)]
-            fn sum_up(run: &[Self], with_deviations: bool) -> Brightness {
+            fn sum_up(run: &[Self], with_deviations: bool) -> IntensitySums {
                 let (mut least, mut most) = ([<$type>::MAX; LANES], [<$type>::MIN; LANES]);
                 let mut sum = 0i128;
                 for piece in run.chunks(PIECE) {
@@ -146,13 +146,13 @@ macro_rules! integers {
                 }
                 let min = least.iter().copied().min().unwrap_or_default();
                 let max = most.iter().copied().max().unwrap_or_default();
-                Brightness {
+                IntensitySums {
                     pixels: run.len() as u64,
                     min: f64::from(min),
                     max: f64::from(max),
                     whole_sum: sum,
                     squares: u128::from(squares),
-                    ..Brightness::default()
+                    ..IntensitySums::default()
                 }
             }
         }
@@ -201,12 +201,12 @@ impl sealed::Summed for i64 {
     }
 
     #[inline(always)]
-    fn sum_up(run: &[Self], with_deviations: bool) -> Brightness {
+    fn sum_up(run: &[Self], with_deviations: bool) -> IntensitySums {
         let min = run.iter().copied().min().unwrap_or_default();
         let max = run.iter().copied().max().unwrap_or_default();
         let whole_sum: i128 = run.iter().map(|&value| i128::from(value)).sum();
         let sum = whole_sum as f64;
-        Brightness {
+        IntensitySums {
             pixels: run.len() as u64,
             min: min as f64,
             max: max as f64,
@@ -217,7 +217,7 @@ impl sealed::Summed for i64 {
             } else {
                 0.0
             },
-            ..Brightness::default()
+            ..IntensitySums::default()
         }
     }
 }
@@ -240,7 +240,7 @@ macro_rules! floats {
             }
 
             #[inline(always)]
-            fn sum_up(run: &[Self], with_deviations: bool) -> Brightness {
+            fn sum_up(run: &[Self], with_deviations: bool) -> IntensitySums {
                 let (groups, rest) = run.as_chunks::<LANES>();
                 let (mut min, mut max) = ([f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]);
                 for group in groups {
@@ -256,7 +256,7 @@ macro_rules! floats {
                 let min = min.into_iter().fold(f64::INFINITY, least);
                 let max = max.into_iter().fold(f64::NEG_INFINITY, greatest);
                 let sum = sum_in_lanes(run, f64::from);
-                Brightness {
+                IntensitySums {
                     pixels: run.len() as u64,
                     min,
                     max,
@@ -266,7 +266,7 @@ macro_rules! floats {
                     } else {
                         0.0
                     },
-                    ..Brightness::default()
+                    ..IntensitySums::default()
                 }
             }
         }
@@ -324,7 +324,7 @@ pub(super) trait IntensityImage: Sync {
 /// Some rows of an intensity image.
 pub(super) trait IntensityRows {
     /// Adds the runs of row `y` to the sums of their labels.
-    fn add(&self, y: usize, runs: &[Run], sums: &mut [Brightness], with_deviations: bool);
+    fn add(&self, y: usize, runs: &[Run], sums: &mut [IntensitySums], with_deviations: bool);
 
     /// Adds the runs of row `y` to their labels' sums of weighted coordinates.
     fn add_weighted(&self, y: usize, runs: &[Run], bases: &[Base], powers: &mut [Powers]);
@@ -352,7 +352,7 @@ impl<T: Intensity> IntensityImage for Samples<'_, T> {
 }
 
 impl<T: Intensity> IntensityRows for Rows<'_, T> {
-    fn add(&self, y: usize, runs: &[Run], sums: &mut [Brightness], with_deviations: bool) {
+    fn add(&self, y: usize, runs: &[Run], sums: &mut [IntensitySums], with_deviations: bool) {
         add_runs(self.row(y), runs, sums, with_deviations);
     }
 
@@ -369,7 +369,12 @@ impl<T: Intensity> IntensityRows for Rows<'_, T> {
 }
 
 /// Adds the runs of a row to the sums of their labels.
-fn add_runs<T: Intensity>(row: &[T], runs: &[Run], sums: &mut [Brightness], with_deviations: bool) {
+fn add_runs<T: Intensity>(
+    row: &[T],
+    runs: &[Run],
+    sums: &mut [IntensitySums],
+    with_deviations: bool,
+) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has the feature, as just asked.
@@ -384,7 +389,7 @@ fn add_runs<T: Intensity>(row: &[T], runs: &[Run], sums: &mut [Brightness], with
 fn add_runs_avx2<T: Intensity>(
     row: &[T],
     runs: &[Run],
-    sums: &mut [Brightness],
+    sums: &mut [IntensitySums],
     with_deviations: bool,
 ) {
     add_runs_anywhere(row, runs, sums, with_deviations);
@@ -394,7 +399,7 @@ fn add_runs_avx2<T: Intensity>(
 fn add_runs_anywhere<T: Intensity>(
     row: &[T],
     runs: &[Run],
-    sums: &mut [Brightness],
+    sums: &mut [IntensitySums],
     with_deviations: bool,
 ) {
     for run in runs {

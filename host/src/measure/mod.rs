@@ -190,7 +190,7 @@ fn measure_images(
     let needs = check_images(labels, intensities, options)?;
     let work = Work {
         labels,
-        intensities: intensities.filter(|_| needs.brightness || needs.weighted),
+        intensities: intensities.filter(|_| needs.intensities || needs.weighted),
         needs,
     };
     let all = 0..labels.height();

@@ -8,7 +8,7 @@ use trazar_kernels::measure::intensities::variance;
 use super::intensities::Kind;
 use super::properties::Property;
 use super::strip::Sums;
-use super::sums::{Base, Brightness, Powers, Second};
+use super::sums::{Base, IntensitySums, Powers, Second};
 
 /// What is found from the runs of an object as a whole.
 #[derive(Clone, Copy, Debug, Default)]
@@ -137,8 +137,8 @@ impl Object<'_> {
             Property::Solidity => self.area() / self.of_pixels(self.shape.convex),
             Property::FeretDiameterMax => self.shape.diameter,
             Property::AreaFilled => self.of_pixels(self.base().area + self.shape.holes),
-            Property::IntensityMin => self.brightness().min,
-            Property::IntensityMax => self.brightness().max,
+            Property::IntensityMin => self.intensities().min,
+            Property::IntensityMax => self.intensities().max,
             Property::IntensityMean => self.mean(),
             Property::IntensityStd => self.variance().sqrt(),
             // The others are integers, or have several numbers.
@@ -254,27 +254,27 @@ impl Object<'_> {
         ]);
     }
 
-    fn brightness(&self) -> &Brightness {
-        &self.sums.brightness[self.slot]
+    fn intensities(&self) -> &IntensitySums {
+        &self.sums.intensities[self.slot]
     }
 
     fn mean(&self) -> f64 {
-        let (brightness, n) = (self.brightness(), self.base().area as f64);
+        let (intensities, n) = (self.intensities(), self.base().area as f64);
         if self.kind.is_whole {
-            brightness.whole_sum as f64 / n
+            intensities.whole_sum as f64 / n
         } else {
-            brightness.sum / n
+            intensities.sum / n
         }
     }
 
     fn variance(&self) -> f64 {
-        let (brightness, area) = (self.brightness(), self.base().area);
+        let (intensities, area) = (self.intensities(), self.base().area);
         if !self.kind.has_squares {
-            return brightness.deviations / area as f64;
+            return intensities.deviations / area as f64;
         }
-        let (n, sum) = (i128::from(area), brightness.whole_sum);
+        let (n, sum) = (i128::from(area), intensities.whole_sum);
         // Of at most 2⁶² pixels, squares of 32-bit numbers sum up to less than 2¹²⁶.
-        variance(n, sum, brightness.squares as i128, sum.div_euclid(n))
+        variance(n, sum, intensities.squares as i128, sum.div_euclid(n))
     }
 }
 

@@ -124,7 +124,7 @@ impl MeasurePart {
         }
         let work = Work {
             labels,
-            intensities: intensities.filter(|_| needs.brightness || needs.weighted),
+            intensities: intensities.filter(|_| needs.intensities || needs.weighted),
             needs,
         };
         let rows = own.start as usize..own.end as usize;

@@ -4,7 +4,7 @@ use super::intensities::Kind;
 use super::part::MeasurePart;
 use super::properties::Property;
 use super::strip::Sums;
-use super::sums::{Base, Brightness, Outline, Pairs, Powers, Second, Span};
+use super::sums::{Base, IntensitySums, Outline, Pairs, Powers, Second, Span};
 use super::{MeasureOptions, Properties};
 use crate::bytes::{Number, Reader, Writer};
 use crate::error::Result;
@@ -46,7 +46,7 @@ records! {
     Pairs {
         runs: u64, below: u64, below_right: u64, below_left: u64, squares: u64, diagonals: u64,
     }
-    Brightness {
+    IntensitySums {
         pixels: u64, min: f64, max: f64, whole_sum: i128, squares: u128, sum: f64, deviations: f64,
     }
     Span { slot: u32, row: u32, start: u32, end: u32, }
@@ -125,7 +125,7 @@ impl MeasurePart {
         put(&mut to, &sums.powers)?;
         put(&mut to, &sums.pairs)?;
         put(&mut to, &sums.outlines)?;
-        put(&mut to, &sums.brightness)?;
+        put(&mut to, &sums.intensities)?;
         put(&mut to, &sums.weighted)?;
         put(&mut to, &sums.spans)?;
         to.finish()
@@ -163,7 +163,7 @@ impl MeasurePart {
             powers: get(from)?,
             pairs: get(from)?,
             outlines: get(from)?,
-            brightness: get(from)?,
+            intensities: get(from)?,
             weighted: get(from)?,
             spans: get(from)?,
         };
@@ -188,7 +188,7 @@ impl MeasurePart {
             && sums.powers.len() == count(needs.powers)
             && sums.pairs.len() == count(needs.pairs)
             && sums.outlines.len() == count(needs.outline)
-            && sums.brightness.len() == count(needs.brightness)
+            && sums.intensities.len() == count(needs.intensities)
             && sums.weighted.len() == count(needs.weighted)
             && (needs.spans || sums.spans.is_empty())
             && u32::try_from(sums.bases.len()).is_ok();
@@ -234,7 +234,7 @@ impl MeasurePart {
         // Squares are summed up of integers of up to 32 bits.
         let has_squares = self.kind.is_some_and(|kind| kind.has_squares);
         let bits = if has_squares { 32 } else { 63 };
-        let brightness = |(sums, base): (&Brightness, &Base)| {
+        let intensities = |(sums, base): (&IntensitySums, &Base)| {
             sums.pixels <= base.area
                 && within(sums.whole_sum, sums.pixels, bits)
                 && sums.squares <= u128::from(sums.pixels) << 64
@@ -242,7 +242,7 @@ impl MeasurePart {
         let right = sums.second.iter().zip(&sums.bases).all(second)
             && sums.pairs.iter().zip(&sums.bases).all(pairs)
             && sums.outlines.iter().zip(&sums.bases).all(outline)
-            && sums.brightness.iter().zip(&sums.bases).all(brightness);
+            && sums.intensities.iter().zip(&sums.bases).all(intensities);
         from.check(right, "a sum is larger than that of its label's pixels")?;
         let in_order = sums
             .spans

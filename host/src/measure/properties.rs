@@ -209,10 +209,10 @@ impl Property {
                 needs.spans = true;
             }
             Self::IntensityMin | Self::IntensityMax | Self::IntensityMean => {
-                needs.brightness = true;
+                needs.intensities = true;
             }
             Self::IntensityStd => {
-                needs.brightness = true;
+                needs.intensities = true;
                 needs.deviations = true;
             }
             Self::CentroidWeighted

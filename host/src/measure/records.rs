@@ -7,7 +7,7 @@ use trazar_kernels::measure::{intensities, sums};
 
 use super::labels::Label;
 use super::strip::{Needs, Sums};
-use super::sums::{Base, Brightness, Outline, Pairs, Powers, Second};
+use super::sums::{Base, IntensitySums, Outline, Pairs, Powers, Second};
 use crate::error::Result;
 use crate::memory::par_rows;
 
@@ -39,7 +39,7 @@ pub(super) struct Records {
     /// The sums of pieces.
     pub(super) sums: Vec<u64>,
     /// The sums of intensities; empty if they are not needed.
-    pub(super) brightness: Vec<u64>,
+    pub(super) intensities: Vec<u64>,
     pub(super) needs: Needs,
 }
 
@@ -80,9 +80,9 @@ impl Records {
             powers: joined.all(needs.powers, |piece| self.powers(piece), Powers::join)?,
             pairs: joined.all(needs.pairs, |piece| self.pairs(piece), Pairs::join)?,
             outlines: joined.all(needs.outline, |piece| self.outline(piece), Outline::join)?,
-            brightness: joined.all(
-                !self.brightness.is_empty(),
-                |piece| self.brightness(piece),
+            intensities: joined.all(
+                !self.intensities.is_empty(),
+                |piece| self.intensities(piece),
                 |mine, other| mine.join(other, false),
             )?,
             ..Sums::default()
@@ -182,17 +182,17 @@ impl Records {
         Outline([words.next(), words.next(), words.next()])
     }
 
-    fn brightness(&self, piece: usize) -> Brightness {
+    fn intensities(&self, piece: usize) -> IntensitySums {
         let start = piece * intensities::WORDS as usize;
-        let mut words = Words(self.brightness[start..].iter());
+        let mut words = Words(self.intensities[start..].iter());
         let (least, greatest) = (words.next().cast_signed(), words.next().cast_signed());
-        Brightness {
+        IntensitySums {
             pixels: self.area(piece),
             min: least as f64,
             max: greatest as f64,
             whole_sum: words.wide(),
             squares: words.wide().cast_unsigned(),
-            ..Brightness::default()
+            ..IntensitySums::default()
         }
     }
 }

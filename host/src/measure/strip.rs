@@ -13,7 +13,7 @@ use super::part::MARGIN;
 use super::planes::{Planes, from_left, from_right};
 use super::slots::{Slots, room};
 use super::sums::{
-    Base, Brightness, NARROW_WIDTH, Outline, Pairs, Powers, Second, Span, power_sums,
+    Base, IntensitySums, NARROW_WIDTH, Outline, Pairs, Powers, Second, Span, power_sums,
 };
 use crate::error::{Error, Result};
 use crate::image::WORD_BITS;
@@ -26,7 +26,7 @@ pub(super) struct Needs {
     pub(super) powers: bool,
     pub(super) pairs: bool,
     pub(super) outline: bool,
-    pub(super) brightness: bool,
+    pub(super) intensities: bool,
     pub(super) deviations: bool,
     pub(super) weighted: bool,
     /// All runs, for what depends on an object's shape as a whole.
@@ -41,7 +41,7 @@ pub(super) struct Sums {
     pub(super) powers: Vec<Powers>,
     pub(super) pairs: Vec<Pairs>,
     pub(super) outlines: Vec<Outline>,
-    pub(super) brightness: Vec<Brightness>,
+    pub(super) intensities: Vec<IntensitySums>,
     pub(super) weighted: Vec<Powers>,
     /// In raster order.
     pub(super) spans: Vec<Span>,
@@ -84,7 +84,7 @@ impl Sums {
         add(&mut self.powers, needs.powers)?;
         add(&mut self.pairs, needs.pairs)?;
         add(&mut self.outlines, needs.outline)?;
-        add(&mut self.brightness, needs.brightness)?;
+        add(&mut self.intensities, needs.intensities)?;
         add(&mut self.weighted, needs.weighted)?;
         self.bases.push(Base::new(label, row, column));
         Ok(slot)
@@ -111,7 +111,7 @@ impl Sums {
             powers: copy(&self.powers)?,
             pairs: copy(&self.pairs)?,
             outlines: copy(&self.outlines)?,
-            brightness: copy(&self.brightness)?,
+            intensities: copy(&self.intensities)?,
             weighted: copy(&self.weighted)?,
             spans: copy(&self.spans)?,
         })
@@ -141,8 +141,8 @@ impl Sums {
             if needs.outline {
                 self.outlines[to].join(&below.outlines[from]);
             }
-            if needs.brightness {
-                self.brightness[to].join(&below.brightness[from], needs.deviations);
+            if needs.intensities {
+                self.intensities[to].join(&below.intensities[from], needs.deviations);
             }
             if needs.weighted {
                 self.weighted[to].join(&below.weighted[from].shifted(dr as f64, dc as f64));
@@ -345,8 +345,8 @@ impl Strip<'_> {
             return;
         };
         let (needs, sums) = (self.needs, &mut self.sums);
-        if needs.brightness {
-            rows.add(y, &self.runs, &mut sums.brightness, needs.deviations);
+        if needs.intensities {
+            rows.add(y, &self.runs, &mut sums.intensities, needs.deviations);
         }
         if needs.weighted {
             rows.add_weighted(y, &self.runs, &sums.bases, &mut sums.weighted);

@@ -286,7 +286,7 @@ impl Outline {
 
 /// Sums of intensities. Which of them are filled in depends on the type of the intensities.
 #[derive(Clone, Copy, Debug)]
-pub struct Brightness {
+pub struct IntensitySums {
     pub(super) pixels: u64,
     pub(super) min: f64,
     pub(super) max: f64,
@@ -299,7 +299,7 @@ pub struct Brightness {
     pub(super) deviations: f64,
 }
 
-impl Default for Brightness {
+impl Default for IntensitySums {
     fn default() -> Self {
         Self {
             pixels: 0,
@@ -313,7 +313,7 @@ impl Default for Brightness {
     }
 }
 
-impl Brightness {
+impl IntensitySums {
     /// Adds the sums of other pixels; `with_deviations` also those of differences from the mean.
     #[inline(always)]
     pub(super) fn join(&mut self, other: &Self, with_deviations: bool) {

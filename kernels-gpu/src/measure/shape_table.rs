@@ -79,17 +79,17 @@ pub struct ShapeTable<'a> {
     #[len(sizes.of(wanted::OUTLINE), zeroed)]
     pub mixed: ViewMut<'a, u32>,
     /// Sums of intensities, each plus the magnitude of its type's least number.
-    #[len(sizes.of(wanted::LIGHT), zeroed)]
-    pub light: ViewMut<'a, u64>,
+    #[len(sizes.of(wanted::INTENSITIES), zeroed)]
+    pub intensities: ViewMut<'a, u64>,
     /// `u32::MAX` minus the least of these numbers.
-    #[len(sizes.of(wanted::LIGHT), zeroed)]
+    #[len(sizes.of(wanted::INTENSITIES), zeroed)]
     pub least: ViewMut<'a, u32>,
     /// The greatest of them.
-    #[len(sizes.of(wanted::LIGHT), zeroed)]
+    #[len(sizes.of(wanted::INTENSITIES), zeroed)]
     pub greatest: ViewMut<'a, u32>,
     /// Sums of squared intensities.
     #[len(sizes.of(wanted::SQUARES), zeroed)]
-    pub light_squares: ViewMut<'a, u64>,
+    pub intensity_squares: ViewMut<'a, u64>,
 }
 
 /// Sums of squared rows, of rows times columns, and of squared columns.
@@ -118,7 +118,7 @@ impl SecondTally {
 
 /// The sums of the intensities of some pixels.
 #[derive(Clone, Copy)]
-pub(super) struct LightTally {
+pub(super) struct IntensityTally {
     /// Of numbers plus the magnitude of their type's least one.
     pub(super) sum: u64,
     /// Of squared numbers.
@@ -128,7 +128,7 @@ pub(super) struct LightTally {
     pub(super) greatest: u32,
 }
 
-impl LightTally {
+impl IntensityTally {
     /// No pixels.
     pub(super) const NONE: Self = Self {
         sum: 0,
@@ -183,12 +183,12 @@ impl ShapeTable<'_> {
 
     /// Adds sums of intensities to a slot.
     #[inline(always)]
-    pub(super) fn add_light(&self, slot: u32, light: &LightTally) {
-        self.light.atomic_add(slot, light.sum);
-        self.least.atomic_max(slot, u32::MAX - light.least);
-        self.greatest.atomic_max(slot, light.greatest);
-        if !self.light_squares.is_empty() {
-            self.light_squares.atomic_add(slot, light.squares);
+    pub(super) fn add_intensities(&self, slot: u32, tally: &IntensityTally) {
+        self.intensities.atomic_add(slot, tally.sum);
+        self.least.atomic_max(slot, u32::MAX - tally.least);
+        self.greatest.atomic_max(slot, tally.greatest);
+        if !self.intensity_squares.is_empty() {
+            self.intensity_squares.atomic_add(slot, tally.squares);
         }
     }
 
@@ -247,13 +247,13 @@ pub mod shape_column {
     /// The Euler number where they are connected at their sides.
     pub const EULER_4: u32 = 512;
     /// The least intensity.
-    pub const LIGHT_MIN: u32 = 1024;
+    pub const INTENSITY_MIN: u32 = 1024;
     /// The greatest intensity.
-    pub const LIGHT_MAX: u32 = 2048;
+    pub const INTENSITY_MAX: u32 = 2048;
     /// The mean of the intensities.
-    pub const LIGHT_MEAN: u32 = 4096;
+    pub const INTENSITY_MEAN: u32 = 4096;
     /// Their standard deviation.
-    pub const LIGHT_STD: u32 = 8192;
+    pub const INTENSITY_STD: u32 = 8192;
 }
 
 /// Columns with a row per label. Those that are not wanted are empty.
@@ -304,22 +304,22 @@ pub struct ShapeColumns<'a> {
     #[len(sizes.of(shape_column::EULER_4))]
     pub euler_4: ViewMut<'a, i64>,
     /// The least intensity.
-    #[len(sizes.of(shape_column::LIGHT_MIN))]
-    pub light_min: ViewMut<'a, f64>,
+    #[len(sizes.of(shape_column::INTENSITY_MIN))]
+    pub intensity_min: ViewMut<'a, f64>,
     /// The greatest intensity.
-    #[len(sizes.of(shape_column::LIGHT_MAX))]
-    pub light_max: ViewMut<'a, f64>,
+    #[len(sizes.of(shape_column::INTENSITY_MAX))]
+    pub intensity_max: ViewMut<'a, f64>,
     /// The mean of the intensities.
-    #[len(sizes.of(shape_column::LIGHT_MEAN))]
-    pub light_mean: ViewMut<'a, f64>,
+    #[len(sizes.of(shape_column::INTENSITY_MEAN))]
+    pub intensity_mean: ViewMut<'a, f64>,
     /// Their standard deviation.
-    #[len(sizes.of(shape_column::LIGHT_STD))]
-    pub light_std: ViewMut<'a, f64>,
+    #[len(sizes.of(shape_column::INTENSITY_STD))]
+    pub intensity_std: ViewMut<'a, f64>,
 }
 
 /// Writes the wanted columns, whose sums the tables have. Numbers are those that the processor
 /// computes from the same sums. `sums` are the bits of the sums that the table has, and `sign` is
-/// that of [`Light`](super::shapes::Light).
+/// that of [`Intensities`](super::shapes::Intensities).
 ///
 /// Launch: one thread per slot. Reads 4 bytes per slot and some 100 per label, and writes 8 per
 /// label and column.
@@ -417,27 +417,29 @@ pub unsafe fn write_shape_columns(
         }
     }
     let number = |lifted: u32| (i64::from(lifted) - i64::from(sign)) as f64;
-    if wanted & shape_column::LIGHT_MIN != 0 {
+    if wanted & shape_column::INTENSITY_MIN != 0 {
         columns
-            .light_min
+            .intensity_min
             .st(row, number(u32::MAX - shapes.least.ld(slot)));
     }
-    if wanted & shape_column::LIGHT_MAX != 0 {
-        columns.light_max.st(row, number(shapes.greatest.ld(slot)));
+    if wanted & shape_column::INTENSITY_MAX != 0 {
+        columns
+            .intensity_max
+            .st(row, number(shapes.greatest.ld(slot)));
     }
-    if wanted & (shape_column::LIGHT_MEAN | shape_column::LIGHT_STD) != 0 {
+    if wanted & (shape_column::INTENSITY_MEAN | shape_column::INTENSITY_STD) != 0 {
         // Fewer than 2³¹ numbers of 32 bits: their sum fits 63 bits.
         let count = pixels.cast_signed();
-        let sum = shapes.light.ld(slot).cast_signed() - count * i64::from(sign);
-        if wanted & shape_column::LIGHT_MEAN != 0 {
-            columns.light_mean.st(row, sum as f64 / count as f64);
+        let sum = shapes.intensities.ld(slot).cast_signed() - count * i64::from(sign);
+        if wanted & shape_column::INTENSITY_MEAN != 0 {
+            columns.intensity_mean.st(row, sum as f64 / count as f64);
         }
-        if wanted & shape_column::LIGHT_STD != 0 {
+        if wanted & shape_column::INTENSITY_STD != 0 {
             // No label of a table has no pixels.
             let center = sum.checked_div_euclid(count).unwrap_or_default();
-            let squares = i128::from(shapes.light_squares.ld(slot));
+            let squares = i128::from(shapes.intensity_squares.ld(slot));
             let of_all = variance(count.into(), sum.into(), squares, center.into());
-            columns.light_std.st(row, sqrt(of_all));
+            columns.intensity_std.st(row, sqrt(of_all));
         }
     }
 }

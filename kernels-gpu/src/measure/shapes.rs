@@ -16,7 +16,7 @@ use cuda_std::warp::WARP_SIZE;
 use super::neighbours::{Neighbours, from_left};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::shape_table::ShapeSizes;
-use super::shape_table::{LightTally, SecondTally, ShapeTable};
+use super::shape_table::{IntensityTally, SecondTally, ShapeTable};
 use super::sums::wanted;
 use super::table::LabelTable;
 use super::tiles::{HEIGHT, PLACES, Stretch, Tile, TileTable, WIDTH, for_each_row};
@@ -42,7 +42,7 @@ const _: () = assert!(PLACES <= 256 && HEIGHT / 8 * WIDTH <= 4 * PLANE);
 /// empty; all are without intensities.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
-pub struct Light<'a> {
+pub struct Intensities<'a> {
     /// Numbers of 8 bits.
     pub bytes: View<'a, u8>,
     /// Numbers of 16 bits.
@@ -163,7 +163,7 @@ struct TileShapes {
 fn add_wide(low: SharedView<u32>, high: SharedView<u32>, place: u32, value: u64) {
     let added = value as u32;
     let before = low.atomic_add(place, added);
-    // planted: measure-light-carry
+    // planted: measure-intensity-carry
     let carry = u32::from(before.wrapping_add(added) < before);
     let upper = (value >> 32) as u32 + carry;
     if upper != 0 {
@@ -259,23 +259,28 @@ impl TileShapes {
 
     /// Adds sums of intensities. Those of numbers of up to 16 bits fit 32 bits.
     #[inline(always)]
-    fn add_light<const WIDE: bool>(self, place: u32, light: &LightTally, with_squares: bool) {
+    fn add_intensities<const WIDE: bool>(
+        self,
+        place: u32,
+        tally: &IntensityTally,
+        with_squares: bool,
+    ) {
         if WIDE {
-            add_wide(self.sum_low, self.sum_high, place, light.sum);
+            add_wide(self.sum_low, self.sum_high, place, tally.sum);
         } else {
-            self.sum_low.atomic_add(place, light.sum as u32);
+            self.sum_low.atomic_add(place, tally.sum as u32);
         }
         if with_squares {
-            add_wide(self.squares_low, self.squares_high, place, light.squares);
+            add_wide(self.squares_low, self.squares_high, place, tally.squares);
         }
-        self.least.atomic_max(place, u32::MAX - light.least);
-        self.greatest.atomic_max(place, light.greatest);
+        self.least.atomic_max(place, u32::MAX - tally.least);
+        self.greatest.atomic_max(place, tally.greatest);
     }
 
     #[inline(always)]
-    fn light(self, place: u32) -> LightTally {
+    fn intensities(self, place: u32) -> IntensityTally {
         let wide = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
-        LightTally {
+        IntensityTally {
             sum: wide(self.sum_low.ld(place), self.sum_high.ld(place)),
             squares: wide(self.squares_low.ld(place), self.squares_high.ld(place)),
             least: u32::MAX - self.least.ld(place),
@@ -320,13 +325,13 @@ impl KeptPlaces {
     #[inline(always)]
     fn place(self, row: u32) -> u32 {
         let word = self.words.ld(self.index(row));
-        // planted: measure-light-place
+        // planted: measure-intensity-place
         (word >> (row % Self::ROWS_PER_WORD * 8)) as u32 & 0xff
     }
 }
 
 /// What a lane needs to sum up the intensities of its column.
-struct ColumnLight {
+struct ColumnIntensities {
     sums: TileShapes,
     kept: KeptPlaces,
     /// The first rows of stretches.
@@ -340,28 +345,32 @@ struct ColumnLight {
     with_squares: bool,
 }
 
-impl ColumnLight {
+impl ColumnIntensities {
     /// Adds the intensities that `load` gives for each row to the sums in their stretches' places.
     /// Calls `beyond` with the first row of a stretch without a place, and its sums.
     #[inline(always)]
-    fn add<const WIDE: bool>(self, load: impl Fn(u32) -> u32, beyond: impl Fn(u32, &LightTally)) {
-        let mut of_stretch = LightTally::NONE;
+    fn add<const WIDE: bool>(
+        self,
+        load: impl Fn(u32) -> u32,
+        beyond: impl Fn(u32, &IntensityTally),
+    ) {
+        let mut of_stretch = IntensityTally::NONE;
         let mut begin = 0;
         let (mut starts, mut with_place, mut without) =
             (self.starts, self.with_place, self.without);
         // Rows below the image begin and end nothing.
         for_each_row(self.height, load, |bits: u32, y: u32| {
             if starts & 1 != 0 {
-                of_stretch = LightTally::NONE;
+                of_stretch = IntensityTally::NONE;
                 begin = y;
             }
-            // planted: measure-light-sign
+            // planted: measure-intensity-sign
             of_stretch.add(bits ^ self.sign, self.sign, self.with_squares);
-            // planted: measure-light-end
+            // planted: measure-intensity-end
             if with_place & 1 != 0 {
                 let place = self.kept.place(y);
                 self.sums
-                    .add_light::<WIDE>(place, &of_stretch, self.with_squares);
+                    .add_intensities::<WIDE>(place, &of_stretch, self.with_squares);
             } else if without & 1 != 0 {
                 beyond(begin, &of_stretch);
             }
@@ -532,12 +541,97 @@ fn column_bits(
     all
 }
 
+/// Where the sums of a tile's labels are: in shared memory for those that have places there, else
+/// in device memory.
+#[derive(Clone, Copy)]
+struct TileSums<'a> {
+    tile: Tile,
+    own: TileTable,
+    sums: TileShapes,
+    table: LabelTable<'a>,
+    shapes: ShapeTable<'a>,
+    /// The sums that are wanted.
+    bits: u32,
+}
+
+impl TileSums<'_> {
+    /// Adds a stretch of a label, with what it counts. Returns the label's place, if it has one.
+    #[inline(always)]
+    fn add(self, label: u32, stretch: Stretch, counts: [u32; COUNTS as usize]) -> Option<u32> {
+        let second = second_of(stretch);
+        let place = self.own.place(label);
+        if let Some(place) = place {
+            self.own.add(place, stretch);
+            if self.bits & wanted::SECOND != 0 {
+                self.sums.add_second(place, second);
+            }
+            self.sums.add_counts(place, counts);
+        } else {
+            let area = stretch.area();
+            let moments = [area, stretch.rows(), area * stretch.x];
+            let second = SecondTally::of(self.tile, moments, second);
+            self.table.add(label - 1, &self.tile.tally(stretch));
+            self.shapes.add_second(label - 1, &second);
+            self.shapes.add_counts(label - 1, counts);
+        }
+        place
+    }
+
+    /// Adds the sums in shared memory to those in device memory.
+    #[inline(always)]
+    fn add_to_tables(self, t: u32) {
+        let (own, sums) = (self.own, self.sums);
+        let mut place = t;
+        while place < PLACES {
+            let label = own.labels.ld(place);
+            if label != 0 {
+                let moments = [
+                    own.areas.ld(place),
+                    own.rows.ld(place),
+                    own.columns.ld(place),
+                ];
+                let second = SecondTally::of(self.tile, moments, sums.second(place));
+                self.table.add(label - 1, &self.tile.tally_of(own, place));
+                self.shapes.add_second(label - 1, &second);
+                self.shapes.add_counts(label - 1, sums.counts(place));
+                if self.bits & wanted::INTENSITIES != 0 {
+                    self.shapes
+                        .add_intensities(label - 1, &sums.intensities(place));
+                }
+            }
+            place += BLOCK;
+        }
+    }
+}
+
+impl Intensities<'_> {
+    /// Adds those of column `x` of a tile whose first row is `top`.
+    #[inline(always)]
+    fn add_column(
+        self,
+        column: ColumnIntensities,
+        x: u32,
+        top: u32,
+        beyond: impl Fn(u32, &IntensityTally),
+    ) {
+        let first = top as usize * self.pitch as usize + x as usize;
+        let at = |y: u32| first + y as usize * self.pitch as usize;
+        if !self.bytes.is_empty() {
+            column.add::<false>(|y| self.bytes.ldg(at(y)).into(), beyond);
+        } else if !self.halves.is_empty() {
+            column.add::<false>(|y| self.halves.ldg(at(y)).into(), beyond);
+        } else {
+            column.add::<true>(|y| self.words.ldg(at(y)), beyond);
+        }
+    }
+}
+
 /// Sums up the labels of a tile.
 #[inline(always)]
 fn sum_tile<T: ValueBits>(
     values: RowsOfValues<'_, T>,
     planes: EqualityPlanes<'_>,
-    light: Light<'_>,
+    intensities: Intensities<'_>,
     most: u64,
     bits: u32,
     table: LabelTable<'_>,
@@ -547,9 +641,16 @@ fn sum_tile<T: ValueBits>(
     let t = thread::thread_idx_x();
     let lane = t % WARP_SIZE;
     let tile = Tile::of_block(raster);
-    let (own, sums) = (TileTable::of_block(), TileShapes::of_block());
-    own.clear(t);
-    sums.clear(t);
+    let all = TileSums {
+        tile,
+        own: TileTable::of_block(),
+        sums: TileShapes::of_block(),
+        table,
+        shapes,
+        bits,
+    };
+    all.own.clear(t);
+    all.sums.clear(t);
     let word_x = tile.left / 64 + t / 64;
     let of_tile = TilePlanes {
         beside: shared_array![u64; 4 * PLANE as usize],
@@ -578,9 +679,9 @@ fn sum_tile<T: ValueBits>(
         words: of_tile.beside,
         t,
     };
-    if bits & wanted::LIGHT != 0 {
+    if bits & wanted::INTENSITIES != 0 {
         // Other lanes have read the planes, whose memory places are kept in.
-        // planted: measure-light-barrier
+        // planted: measure-intensity-barrier
         thread::sync_threads();
         kept.clear();
     }
@@ -596,32 +697,18 @@ fn sum_tile<T: ValueBits>(
             continue;
         }
         let stretch = Stretch { x: t, begin, end };
-        let (second, counts) = (second_of(stretch), column.count(rows_of(begin, end)));
-        match own.place(label) {
-            Some(place) => {
-                own.add(place, stretch);
-                if bits & wanted::SECOND != 0 {
-                    sums.add_second(place, second);
-                }
-                sums.add_counts(place, counts);
-                if bits & wanted::LIGHT != 0 {
-                    kept.keep(end - 1, place);
-                    with_place |= 1 << (end - 1);
-                }
+        match all.add(label, stretch, column.count(rows_of(begin, end))) {
+            Some(place) if bits & wanted::INTENSITIES != 0 => {
+                kept.keep(end - 1, place);
+                with_place |= 1 << (end - 1);
             }
-            None => {
-                let area = stretch.area();
-                let moments = [area, stretch.rows(), area * t];
-                table.add(label - 1, &tile.tally(stretch));
-                shapes.add_second(label - 1, &SecondTally::of(tile, moments, second));
-                shapes.add_counts(label - 1, counts);
-                without |= 1 << (end - 1);
-            }
+            Some(_) => {}
+            None => without |= 1 << (end - 1),
         }
     }
-    if bits & wanted::LIGHT != 0 {
-        let of_column = ColumnLight {
-            sums,
+    if bits & wanted::INTENSITIES != 0 {
+        let of_column = ColumnIntensities {
+            sums: all.sums,
             kept,
             starts: column.starts(),
             with_place,
@@ -631,48 +718,20 @@ fn sum_tile<T: ValueBits>(
             } else {
                 0
             },
-            sign: light.sign,
+            sign: intensities.sign,
             with_squares: bits & wanted::SQUARES != 0,
         };
-        let beyond = |begin: u32, of_stretch: &LightTally| {
+        let beyond = |begin: u32, of_stretch: &IntensityTally| {
             let label = label_at(begin);
             if label != 0 {
-                shapes.add_light(label - 1, of_stretch);
+                shapes.add_intensities(label - 1, of_stretch);
             }
         };
-        let first = tile.top as usize * light.pitch as usize + x as usize;
-        let at = |y: u32| first + y as usize * light.pitch as usize;
-        if !light.bytes.is_empty() {
-            of_column.add::<false>(|y| light.bytes.ldg(at(y)).into(), beyond);
-        } else if !light.halves.is_empty() {
-            of_column.add::<false>(|y| light.halves.ldg(at(y)).into(), beyond);
-        } else {
-            of_column.add::<true>(|y| light.words.ldg(at(y)), beyond);
-        }
+        intensities.add_column(of_column, x, tile.top, beyond);
     }
     // planted: measure-shape-barrier
     thread::sync_threads();
-    let mut place = t;
-    while place < PLACES {
-        let label = own.labels.ld(place);
-        if label != 0 {
-            let moments = [
-                own.areas.ld(place),
-                own.rows.ld(place),
-                own.columns.ld(place),
-            ];
-            table.add(label - 1, &tile.tally_of(own, place));
-            shapes.add_second(
-                label - 1,
-                &SecondTally::of(tile, moments, sums.second(place)),
-            );
-            shapes.add_counts(label - 1, sums.counts(place));
-            if bits & wanted::LIGHT != 0 {
-                shapes.add_light(label - 1, &sums.light(place));
-            }
-        }
-        place += BLOCK;
-    }
+    all.add_to_tables(t);
 }
 
 /// The sizes of what is summed up besides a table.
@@ -698,20 +757,20 @@ macro_rules! shapes_kernel {
         /// # Safety
         ///
         /// `planes` are those of `values`, which has an element for each pixel, rows `pitch`
-        /// elements apart, and so has one of the views of `light` if `bits` ask for intensities.
+        /// elements apart, and so has one of the views of `intensities` if `bits` ask for intensities.
         /// The image has fewer than 2³¹ pixels, and as many times the square of its longer side are
         /// below 2⁶⁴. Other threads may add to the tables meanwhile, but not read them.
         #[kernel(block = BLOCK, len(planes = (), table = table.slots(), shapes = of(table, bits)))]
         pub unsafe fn $name(
             values: RowsOfValues<'_, $t>,
             planes: EqualityPlanes<'_>,
-            light: Light<'_>,
+            intensities: Intensities<'_>,
             most: u64,
             bits: u32,
             table: LabelTable<'_>,
             shapes: ShapeTable<'_>,
         ) {
-            sum_tile(values, planes, light, most, bits, table, shapes);
+            sum_tile(values, planes, intensities, most, bits, table, shapes);
         }
     };
 }

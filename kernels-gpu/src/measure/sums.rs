@@ -30,7 +30,7 @@ pub mod wanted {
     pub const OUTLINE: u32 = 8;
     /// The least and the greatest intensity, and the sum of all: in
     /// [tables](crate::measure::shapes) only.
-    pub const LIGHT: u32 = 16;
+    pub const INTENSITIES: u32 = 16;
     /// Sums of squared intensities; in tables only.
     pub const SQUARES: u32 = 32;
 }

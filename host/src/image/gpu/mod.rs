@@ -10,7 +10,9 @@ pub use batch::DeviceImageBatch;
 pub use bytes::DeviceBytes;
 pub(crate) use rows::{check_pitch, upload_samples};
 pub use values::DeviceValues;
-pub(crate) use values::{AnyValues, DeviceValue, Equality, FoundInRows, no_light, with_values};
+pub(crate) use values::{
+    AnyValues, DeviceValue, Equality, FoundInRows, no_intensities, with_values,
+};
 
 use trazar_kernels::image::row_words;
 

@@ -12,7 +12,7 @@ use trazar_kernels::measure::intensities::{
 use trazar_kernels::measure::pieces::SortedRuns;
 use trazar_kernels::measure::shape_table::{ShapeTable, ShapeTableBuffers};
 use trazar_kernels::measure::shapes::{
-    Light, sum_shapes_of_u8, sum_shapes_of_u16, sum_shapes_of_u32, sum_shapes_of_u64,
+    Intensities, sum_shapes_of_u8, sum_shapes_of_u16, sum_shapes_of_u32, sum_shapes_of_u64,
 };
 use trazar_kernels::measure::table::{LabelTable, LabelTableBuffers};
 use trazar_kernels::measure::tiles::{
@@ -208,7 +208,7 @@ impl<G: Gpu, T: PixelValue> DeviceValues<G, T> {
         &self,
         gpu: &G,
         planes: &Equality<G>,
-        light: Light<'_>,
+        intensities: Intensities<'_>,
         bits: u32,
         (table, shapes): (
             &mut LabelTableBuffers<OnGpu<G>>,
@@ -220,7 +220,7 @@ impl<G: Gpu, T: PixelValue> DeviceValues<G, T> {
             values: values.view(),
             pitch: self.pitch,
             planes: planes.view(),
-            light,
+            intensities,
             bits,
         };
         // SAFETY: the sizes were checked when the image was made, `gpu` has acquired all that it
@@ -391,7 +391,7 @@ pub trait DeviceValue: cuda_std::Pod {
     ) -> Result<()>;
 
     /// The image as intensities, if kernels sum up numbers of this type.
-    fn light(rows: RowsOfValues<'_, Self>) -> Option<Light<'_>>;
+    fn intensities(rows: RowsOfValues<'_, Self>) -> Option<Intensities<'_>>;
 
     /// The greatest label, as the kernels that have a table of labels compare it.
     fn most() -> u64 {
@@ -422,7 +422,7 @@ pub struct LabelShapes<'a, T: cuda_std::Pod> {
     values: View<'a, T>,
     pitch: u32,
     planes: EqualityPlanes<'a>,
-    light: Light<'a>,
+    intensities: Intensities<'a>,
     bits: u32,
 }
 
@@ -484,22 +484,22 @@ macro_rules! device_values {
         unreachable!("labels are integers")
     }};
     (@shapes $on:ident, $image:ident, $table:ident, $sums:ident; $shapes:ident) => {{
-        let LabelShapes { values, pitch, planes, light, bits } = $image;
+        let LabelShapes { values, pitch, planes, intensities, bits } = $image;
         let rows = RowsOfValues { values: as_bits(values), pitch };
         let (blocks, most) = (tile_blocks(planes.raster)?, Self::most());
         // SAFETY: the caller's promise.
-        unsafe { $shapes::launch($on, blocks, rows, planes, light, most, bits, $table, $sums) }
+        unsafe { $shapes::launch($on, blocks, rows, planes, intensities, most, bits, $table, $sums) }
     }};
-    (@light $rows:ident;) => {{
+    (@intensities $rows:ident;) => {{
         let _ = $rows;
         None
     }};
-    (@light $rows:ident; $light:ident) => {{
-        let mut light = no_light();
-        light.$light = as_bits($rows.values);
-        light.pitch = $rows.pitch;
-        light.sign = Self::SIGN as u32;
-        Some(light)
+    (@intensities $rows:ident; $intensities:ident) => {{
+        let mut intensities = no_intensities();
+        intensities.$intensities = as_bits($rows.values);
+        intensities.pitch = $rows.pitch;
+        intensities.sign = Self::SIGN as u32;
+        Some(intensities)
     }};
     (@value $key:ident, f32) => {{
         let bits = $key as u32;
@@ -510,7 +510,7 @@ macro_rules! device_values {
     };
     ($($any:ident: $t:ident as $bits:ty, $sign:expr, $largest:expr =>
         $equality:ident, $link:ident, $keys:ident $([$tiles:ident, $shapes:ident])?
-        $(, $sum:ident as $light:ident)?;)*) => {$(
+        $(, $sum:ident as $intensities:ident)?;)*) => {$(
         impl DeviceValue for $t {
             const LARGEST: [u32; 2] = $largest;
             const SIGN: u64 = $sign;
@@ -546,8 +546,8 @@ macro_rules! device_values {
                 device_values!(@shapes on, image, table, shapes; $($shapes)?)
             }
 
-            fn light(rows: RowsOfValues<'_, Self>) -> Option<Light<'_>> {
-                device_values!(@light rows; $($light)?)
+            fn intensities(rows: RowsOfValues<'_, Self>) -> Option<Intensities<'_>> {
+                device_values!(@intensities rows; $($intensities)?)
             }
 
             fn any<'a, 'p>(image: &'a ValueImage<'p, Self>) -> AnyValues<'a, 'p> {
@@ -618,8 +618,8 @@ macro_rules! device_values {
 }
 
 /// No intensities.
-pub(crate) fn no_light<'a>() -> Light<'a> {
-    Light {
+pub(crate) fn no_intensities<'a>() -> Intensities<'a> {
+    Intensities {
         bytes: nothing(),
         halves: nothing(),
         words: nothing(),

@@ -180,16 +180,16 @@ impl<G: Gpu> DeviceMeasurer<G> {
             values: values.view(),
             pitch: intensities.pitch(),
         };
-        if let Some(table) = tiles::measure(gpu, labels, I::light(rows), options)? {
+        if let Some(table) = tiles::measure(gpu, labels, I::intensities(rows), options)? {
             values.finish()?;
             return Ok(Found::OnDevice(table));
         }
-        let light = |blocks: u32, runs: SortedRuns<'_>, sums: ViewMut<'_, u64>| {
+        let sum_intensities = |blocks: u32, runs: SortedRuns<'_>, sums: ViewMut<'_, u64>| {
             // SAFETY: the image has the labels' size, and has been acquired; there is room for the
             // sums of each piece.
             unsafe { I::sum_intensities(&gpu.launcher(), blocks, rows, runs, sums) }
         };
-        let sums = self.sum_up(labels, Some(&light), needs)?;
+        let sums = self.sum_up(labels, Some(&sum_intensities), needs)?;
         values.finish()?;
         let kind = Kind {
             has_squares: I::HAS_SQUARES,
@@ -198,12 +198,12 @@ impl<G: Gpu> DeviceMeasurer<G> {
         table_of(&sums, options, kind).map(Found::OnHost)
     }
 
-    /// The sums of all labels, in ascending order of these. `light` launches, in this number of
-    /// blocks, the kernel that sums up the intensities of pieces.
+    /// The sums of all labels, in ascending order of these. `sum_intensities` launches, in this
+    /// number of blocks, the kernel that sums up the intensities of pieces.
     fn sum_up<L: Label>(
         &self,
         labels: &DeviceValues<G, L>,
-        light: Option<&SumIntensities<'_>>,
+        sum_intensities: Option<&SumIntensities<'_>>,
         needs: Needs,
     ) -> Result<Sums> {
         if needs.weighted {
@@ -235,20 +235,20 @@ impl<G: Gpu> DeviceMeasurer<G> {
                 records.view_mut(),
             )?;
         }
-        let mut brightness = Vec::new();
-        if let Some(light) = light.filter(|_| needs.brightness) {
+        let mut of_intensities = Vec::new();
+        if let Some(sum_intensities) = sum_intensities.filter(|_| needs.intensities) {
             let mut sums = gpu.alloc(count as usize * intensities::WORDS as usize)?;
-            light(
+            sum_intensities(
                 blocks(intensities::BLOCK / WARP_SIZE),
                 sorted.view(),
                 sums.view_mut(),
             )?;
-            brightness = sums.to_vec()?;
+            of_intensities = sums.to_vec()?;
         }
         let records = Records {
             begins: sorted.begins()?,
             sums: records.to_vec()?,
-            brightness,
+            intensities: of_intensities,
             needs,
         };
         let (mut all, background) = records.join::<L>()?;

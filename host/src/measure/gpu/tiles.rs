@@ -4,7 +4,7 @@
 use trazar_kernels::measure::shape_table::{
     ShapeColumnBuffers, ShapeSizes, ShapeTableBuffers, shape_column, write_shape_columns,
 };
-use trazar_kernels::measure::shapes::Light;
+use trazar_kernels::measure::shapes::Intensities;
 use trazar_kernels::measure::sums::wanted as sums;
 use trazar_kernels::measure::table::{
     ColumnBuffers, ColumnSizes, LabelTableBuffers, TableShape, column, find_labels, write_columns,
@@ -13,7 +13,7 @@ use trazar_kernels::measure::table::{
 use super::result::{DeviceColumn, DeviceColumnValues, DeviceMeasures};
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer, OnGpu, Scanner, read_first};
-use crate::image::gpu::{DeviceValues, Equality, no_light};
+use crate::image::gpu::{DeviceValues, Equality, no_intensities};
 use crate::measure::records::wanted as sums_of;
 use crate::measure::strip::Needs;
 use crate::measure::{Label, MeasureOptions, Property};
@@ -56,10 +56,10 @@ const fn shape_column_of(property: Property) -> Option<u32> {
         Property::PerimeterCrofton => shape_column::CROFTON,
         Property::EulerNumber => shape_column::EULER_8,
         Property::EulerNumber4 => shape_column::EULER_4,
-        Property::IntensityMin => shape_column::LIGHT_MIN,
-        Property::IntensityMax => shape_column::LIGHT_MAX,
-        Property::IntensityMean => shape_column::LIGHT_MEAN,
-        Property::IntensityStd => shape_column::LIGHT_STD,
+        Property::IntensityMin => shape_column::INTENSITY_MIN,
+        Property::IntensityMax => shape_column::INTENSITY_MAX,
+        Property::IntensityMean => shape_column::INTENSITY_MEAN,
+        Property::IntensityStd => shape_column::INTENSITY_STD,
         _ => return None,
     })
 }
@@ -90,8 +90,8 @@ impl Wanted {
             }
         }
         wanted.sums = sums_of(needs);
-        if needs.brightness {
-            wanted.sums |= sums::LIGHT;
+        if needs.intensities {
+            wanted.sums |= sums::INTENSITIES;
         }
         if needs.deviations {
             wanted.sums |= sums::SQUARES;
@@ -204,7 +204,7 @@ struct Summed<'a, G: Gpu, L: Label> {
     labels: &'a DeviceValues<G, L>,
     /// The neighbours, if there are sums for shapes.
     planes: Option<Equality<G>>,
-    light: Light<'a>,
+    intensities: Intensities<'a>,
     /// The sums for shapes.
     bits: u32,
 }
@@ -243,7 +243,7 @@ impl<G: Gpu, L: Label> Summed<'_, G, L> {
             Some(planes) => {
                 let both = (&mut tables.labels, &mut tables.shapes);
                 self.labels
-                    .sum_shapes(gpu, planes, self.light, self.bits, both)?;
+                    .sum_shapes(gpu, planes, self.intensities, self.bits, both)?;
             }
         }
         Ok(tables)
@@ -256,7 +256,7 @@ impl<G: Gpu, L: Label> Summed<'_, G, L> {
 pub(super) fn measure<G: Gpu, L: Label>(
     gpu: &G,
     labels: &DeviceValues<G, L>,
-    light: Option<Light<'_>>,
+    intensities: Option<Intensities<'_>>,
     options: &MeasureOptions,
 ) -> Result<Option<DeviceMeasures<G>>> {
     let Some(wanted) = Wanted::of(options.properties.as_slice()) else {
@@ -265,13 +265,14 @@ pub(super) fn measure<G: Gpu, L: Label>(
     let bits = wanted.sums;
     let with_squares = bits & sums::SQUARES != 0;
     // Squares of numbers of 32 bits need more than 64 bits.
-    let is_light_summed = light.is_some_and(|light| !with_squares || light.words.is_empty());
-    if bits & sums::LIGHT != 0 && !is_light_summed
+    let are_intensities_summed =
+        intensities.is_some_and(|intensities| !with_squares || intensities.words.is_empty());
+    if bits & sums::INTENSITIES != 0 && !are_intensities_summed
         || bits != 0 && !shapes_fit(labels.width(), labels.height())
     {
         return Ok(None);
     }
-    let light = light.unwrap_or_else(no_light);
+    let intensities = intensities.unwrap_or_else(no_intensities);
     let planes = match bits {
         0 => None,
         _ => Some(labels.equality(gpu)?),
@@ -279,7 +280,7 @@ pub(super) fn measure<G: Gpu, L: Label>(
     let summed = Summed {
         labels,
         planes,
-        light,
+        intensities,
         bits,
     };
     let Some(mut tables) = summed.sum_up_all(gpu)? else {
@@ -287,7 +288,7 @@ pub(super) fn measure<G: Gpu, L: Label>(
     };
     drop(summed);
     let (before, rows) = tables.find_labels(gpu, labels.background_values())?;
-    let both = tables.write_columns(gpu, &before, rows, light.sign, wanted, options)?;
+    let both = tables.write_columns(gpu, &before, rows, intensities.sign, wanted, options)?;
     in_order(both, rows as usize, options.properties.as_slice()).map(Some)
 }
 
@@ -343,10 +344,10 @@ fn in_order<G: Gpu>(
         (Property::Orientation, shapes.orientation),
         (Property::Perimeter, shapes.perimeter),
         (Property::PerimeterCrofton, shapes.crofton),
-        (Property::IntensityMin, shapes.light_min),
-        (Property::IntensityMax, shapes.light_max),
-        (Property::IntensityMean, shapes.light_mean),
-        (Property::IntensityStd, shapes.light_std),
+        (Property::IntensityMin, shapes.intensity_min),
+        (Property::IntensityMax, shapes.intensity_max),
+        (Property::IntensityMean, shapes.intensity_mean),
+        (Property::IntensityStd, shapes.intensity_std),
     ] {
         add(property, vec![Floats(column)]);
     }

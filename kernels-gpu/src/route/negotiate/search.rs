@@ -88,8 +88,8 @@ struct Lists {
     current: u32,
     next: u32,
     waiting: u32,
-    /// The counts of the list that is filled.
-    listed: u32,
+    /// Which of the counts in shared memory is that of the list that is filled.
+    counter: u32,
     phase: u32,
     /// Cells up to here are relaxed, estimate included.
     bound: u64,
@@ -334,7 +334,7 @@ impl Searching<'_> {
         if state == Word::LISTED {
             // planted: grow-listed
             if was != Word::LISTED {
-                let place = self.shared.counts.atomic_add(lists.listed, 1);
+                let place = self.shared.counts.atomic_add(lists.counter, 1);
                 let element = self.element(lists.next, place);
                 self.scratch.lists.st(element, to.local);
             }
@@ -418,7 +418,7 @@ impl Searching<'_> {
             current: 1,
             next: 0,
             waiting: 2,
-            listed: count::LISTED,
+            counter: count::LISTED,
             phase: 0,
             bound: costs.ld(cost::LEAST + 1),
         };
@@ -466,7 +466,7 @@ impl Searching<'_> {
                 continue;
             }
             (lists.current, lists.next) = (lists.next, lists.current);
-            lists.listed = count::LISTED + (round + 1) % 3;
+            lists.counter = count::LISTED + (round + 1) % 3;
             if t == 0 {
                 self.shared.counts.st(count::LISTED + (round + 2) % 3, 0);
             }
@@ -500,7 +500,7 @@ impl Searching<'_> {
                 if whole <= lists.bound {
                     let at = self.net.first_cell + local;
                     self.scratch.words.atomic_or(at, Word::LISTED);
-                    let place = self.shared.counts.atomic_add(lists.listed, 1);
+                    let place = self.shared.counts.atomic_add(lists.counter, 1);
                     let element = self.element(lists.next, place);
                     self.scratch.lists.st(element, local);
                 } else {
