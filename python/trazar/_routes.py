@@ -322,7 +322,7 @@ class Negotiated:
 
 def negotiate(
     grid: Grid | tuple[ArrayLike, ArrayLike],
-    capacities: int | tuple[ArrayLike, ...],
+    capacities: int | Sequence[ArrayLike],
     nets: Sequence[Any],
     *,
     rounds: int = 100,
@@ -337,7 +337,7 @@ def negotiate(
     Parameters
     ----------
     grid : Grid, or the arrays (right, down) of one
-    capacities : int, or tuple of arrays or ints
+    capacities : int, or sequence of arrays or ints
         How many nets may use each edge: for all edges; or for those of (right, down), on grids of
         several layers (right, down, via), in the shapes of the weights. 0 blocks an edge,
         :data:`UNLIMITED` is no limit.
