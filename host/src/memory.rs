@@ -69,6 +69,21 @@ pub(crate) fn extend<T>(
     Ok(())
 }
 
+/// Adds copies of `values` to the end of `vec`.
+///
+/// # Errors
+/// [`Error::OutOfMemory`], instead of an abort.
+#[inline]
+pub(crate) fn extend_from_slice<T: Copy>(
+    vec: &mut Vec<T>,
+    values: &[T],
+    what: &'static str,
+) -> Result<()> {
+    reserve(vec, values.len(), what)?;
+    vec.extend_from_slice(values);
+    Ok(())
+}
+
 /// A `Vec` of `values`.
 ///
 /// # Errors

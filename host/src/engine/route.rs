@@ -145,8 +145,8 @@ impl Engine {
     /// 72 bytes per cell of the grid, and 16 per cell of a window and thread. A round routes the
     /// nets that use overfull edges, at first all, each by one search per pin. For each cell that
     /// becomes part of a tree, the distances from all pins that are left are estimated. A GPU
-    /// searches, and the processor does the rest: it takes 12 bytes per cell of the grid more there,
-    /// and 28 per cell of a window, of 2²⁷ such cells or one window at a time.
+    /// searches, and the processor does the rest: it takes 12 bytes per cell of the grid more
+    /// there, and 28 per cell of a window, of 2²⁷ such cells or one window at a time.
     ///
     /// # Errors
     /// - [`Error::InvalidOption`](crate::Error::InvalidOption) for capacities of a grid of another

@@ -19,7 +19,7 @@
 //! | what | file |
 //! |---|---|
 //! | labels and intensities of any type, in rows | `labels.rs`, `intensities.rs`, `rows.rs` |
-//! | one pass over a strip of rows: its runs, and where neighbours are equal | `strip.rs`, `planes.rs` |
+//! | one pass over a strip: its runs, and where neighbours are equal | `strip.rs`, `planes.rs` |
 //! | from a label to its place among the sums | `slots.rs` |
 //! | what is summed up, and how the sums of strips are joined | `sums.rs` |
 //! | what can be measured, and which sums that needs | `properties.rs` |

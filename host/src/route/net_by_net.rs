@@ -11,7 +11,7 @@ use super::net::Net;
 use super::tree::Route;
 use crate::error::Result;
 use crate::geometry::{Cell, Window};
-use crate::memory::{collect, push, reserve};
+use crate::memory::{collect, extend_from_slice, push, reserve};
 use crate::progress::Progress;
 use crate::threads;
 
@@ -34,8 +34,7 @@ pub(crate) struct Joined {
 impl Joined {
     /// Joins `pin` by a path from it to the tree.
     pub(crate) fn push(&mut self, pin: usize, cost: u64, path: &[u32]) -> Result<()> {
-        reserve(&mut self.cells, path.len(), PATHS)?;
-        self.cells.extend_from_slice(path);
+        extend_from_slice(&mut self.cells, path, PATHS)?;
         push(&mut self.pins, pin, PATHS)?;
         push(&mut self.costs, cost, PATHS)?;
         push(&mut self.ends, self.cells.len(), PATHS)

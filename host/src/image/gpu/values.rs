@@ -488,7 +488,9 @@ macro_rules! device_values {
         let rows = RowsOfValues { values: as_bits(values), pitch };
         let (blocks, most) = (tile_blocks(planes.raster)?, Self::most());
         // SAFETY: the caller's promise.
-        unsafe { $shapes::launch($on, blocks, rows, planes, intensities, most, bits, $table, $sums) }
+        unsafe {
+            $shapes::launch($on, blocks, rows, planes, intensities, most, bits, $table, $sums)
+        }
     }};
     (@intensities $rows:ident;) => {{
         let _ = $rows;

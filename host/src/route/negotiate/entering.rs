@@ -20,7 +20,7 @@ use super::edges::Edges;
 use super::growing::Found;
 use super::rounds::{Entry, NETS};
 use crate::error::Result;
-use crate::memory::{collect, par_try_collect, push, reserve, with_room};
+use crate::memory::{collect, extend_from_slice, par_try_collect, push, with_room};
 use crate::route::net_by_net::Joined;
 
 /// A new tree for a net.
@@ -67,8 +67,8 @@ pub(super) fn enter(
     outcome.changed.clear();
     outcome.costs.clear();
     for net in decided {
-        copy(&mut outcome.changed, &net.changed)?;
-        copy(&mut outcome.costs, &net.costs)?;
+        extend_from_slice(&mut outcome.changed, &net.changed, NETS)?;
+        extend_from_slice(&mut outcome.costs, &net.costs, NETS)?;
         if !net.is_complete {
             push(&mut outcome.again, net.net, NETS)?;
         }
@@ -79,12 +79,6 @@ pub(super) fn enter(
             entry.starts_anew = false;
         }
     }
-    Ok(())
-}
-
-fn copy<T: Copy>(all: &mut Vec<T>, added: &[T]) -> Result<()> {
-    reserve(all, added.len(), NETS)?;
-    all.extend_from_slice(added);
     Ok(())
 }
 
@@ -234,8 +228,8 @@ impl Entering {
             }
             self.entered += 1;
         }
-        let gives_up = self.given_up.counts();
-        self.enters = self.is_complete() || gives_up.own + gives_up.shared == 0;
+        let gives_up_none = self.given_up.own.is_empty() && self.given_up.shared.is_empty();
+        self.enters = self.is_complete() || gives_up_none;
         let taken = match self.enters {
             true => &shared[..self.ends().shared],
             false => &self.given_up.shared,

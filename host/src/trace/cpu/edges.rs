@@ -23,7 +23,7 @@ use super::pixels::Pixels;
 use super::sides::{Joined, Side, Sides, Slot};
 use crate::error::Result;
 use crate::image::BinaryImage;
-use crate::memory::{collect, reserve};
+use crate::memory::{collect, extend_from_slice, reserve};
 use crate::progress::Progress;
 use crate::trace::contours::BorderKind;
 
@@ -139,8 +139,7 @@ impl RingWalk {
         };
         let next = ring.iter().cycle().skip(1);
         self.rings.turns += ring.iter().zip(next).filter(|(a, b)| a != b).count();
-        reserve(&mut self.rings.steps, ring.len(), "the steps of rings")?;
-        self.rings.steps.extend_from_slice(ring);
+        extend_from_slice(&mut self.rings.steps, ring, "the steps of rings")?;
         self.steps.truncate(steps_before);
 
         while let Some((_, slot)) = self.slots.pop_if(|(step, _)| *step >= steps_before) {

@@ -15,7 +15,7 @@ use super::store::{Segments, Store};
 use crate::bytes::{Number, Reader, Writer};
 use crate::error::{Error, Result};
 use crate::label::Connectivity;
-use crate::memory::{reserve, zeroed_vec};
+use crate::memory::{extend_from_slice, reserve, zeroed_vec};
 use crate::trace::cpu::saddles::{ENDED, RimRun};
 use crate::trace::{Approximation, ContourOptions, Geometry, Retrieval};
 
@@ -369,8 +369,7 @@ fn read_pool<V: RegionValue>(
     from.check(len == steps.len() as u128, "steps are missing")?;
 
     let mut own = Vec::new();
-    reserve(&mut own, steps.len(), "the chain codes of borders")?;
-    own.extend_from_slice(steps);
+    extend_from_slice(&mut own, steps, "the chain codes of borders")?;
     pool.store.push(own)?;
     reserve(
         &mut pool.pieces,

@@ -10,7 +10,7 @@ use super::pool::{Border, Key, Length, NO_PIECE, Piece, Pool, RegionValue};
 use super::runs::{Pen, Runs};
 use super::store::Store;
 use crate::error::Result;
-use crate::memory::{advise_large_pages, reserve, zeroed_vec};
+use crate::memory::{advise_large_pages, extend_from_slice, reserve, zeroed_vec};
 use crate::trace::contours::{BorderKind, Contours, HierarchyRow};
 use crate::trace::cpu::chains::{BorderId, Direction, NO_BORDER, Nesting, check_count};
 use crate::trace::cpu::fragments::KeptPoints;
@@ -204,8 +204,7 @@ impl StoredContours {
                     .iter()
                     .map(|own| own + points.len()),
             );
-            reserve(&mut points, batch.points.len(), POINTS)?;
-            points.extend_from_slice(&batch.points);
+            extend_from_slice(&mut points, &batch.points, POINTS)?;
             at += batch.len();
         }
         offsets.push(points.len());
@@ -505,8 +504,7 @@ impl ContourSource for StoredContours {
         }
         let points = reader.batch.get(index).unwrap_or_default();
         room.clear();
-        reserve(room, points.len(), POINTS)?;
-        room.extend_from_slice(points);
+        extend_from_slice(room, points, POINTS)?;
         Ok(room)
     }
 

@@ -4,7 +4,7 @@ use glam::IVec2;
 
 use super::RINGS;
 use crate::error::Result;
-use crate::memory::{collect, push, reserve};
+use crate::memory::{collect, extend_from_slice, push};
 
 /// A closed polygon; the first vertex is not repeated.
 pub(in crate::formats) type Ring = Vec<IVec2>;
@@ -32,8 +32,7 @@ impl Rings {
 
     /// Adds points to the unfinished ring.
     pub(super) fn extend(&mut self, points: &[IVec2]) -> Result<()> {
-        reserve(&mut self.points, points.len(), RINGS)?;
-        self.points.extend_from_slice(points);
+        extend_from_slice(&mut self.points, points, RINGS)?;
         Ok(())
     }
 
