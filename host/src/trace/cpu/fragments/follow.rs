@@ -102,7 +102,8 @@ pub(in crate::trace) struct Fragment {
     pub(in crate::trace) first: (u32, u32),
     /// The number of its points that are kept.
     pub(in crate::trace) points: u32,
-    /// The first vertical side that it passes.
+    /// The first side that it passes of those that are looked at: all at which a border may begin,
+    /// and perhaps others. [`SideKey::NONE`] if there is none.
     pub(in crate::trace) side: SideKey,
     /// If the border starts at that side: the number of steps, and of kept points, before the
     /// border's first point, and the point.

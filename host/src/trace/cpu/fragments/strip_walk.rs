@@ -36,7 +36,7 @@ struct Walked {
     turns: u32,
 }
 
-/// The first vertical side that a walk passes.
+/// The first side that a walk passes of those that are [looked at](Fragment::side).
 #[derive(Clone, Copy)]
 struct FirstSide {
     /// Twice its pixel's place, and 1 for the east side.
@@ -183,12 +183,9 @@ impl<P: Pixels, K: Walk, N: NextNode> StripWalk<'_, P, K, N> {
                     self.marks.pass(at.place, step.passed, id);
                 }
                 latest[count] = step.direction;
-                if FRAGMENT {
+                if FRAGMENT && is_marked {
                     let east = step.passed & WEST == 0;
-                    let key = match step.passed & (WEST | EAST) {
-                        0 => usize::MAX,
-                        _ => at.place * 2 + usize::from(east),
-                    };
+                    let key = at.place * 2 + usize::from(east);
                     if key < first_side.key {
                         let (_, delay) = K::start(kind(key), 0, 0);
                         *first_side = FirstSide {
