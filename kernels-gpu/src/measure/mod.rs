@@ -8,7 +8,7 @@
 //! | [`intensities`] | sums of another image's values, over the same runs |
 //! | [`tiles`] | areas, boxes and sums of coordinates of small label values, without runs |
 //! | [`table`] | these sums by label value, and the columns made of them |
-//! | [`shapes`] | by the same tiles: sums for axes, perimeters, Euler numbers, intensities |
+//! | [`shapes`] | by tiles that overlap: sums for axes, perimeters, Euler numbers, intensities |
 //! | [`shape_table`] | these sums by label value, and the columns made of them |
 //! | [`neighbours`] | what pixels add to perimeters (for the processor too) and Euler numbers |
 //! | [`ellipse`], [`lengths`] | axes and lengths from sums, for the processor too |

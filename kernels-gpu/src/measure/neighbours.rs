@@ -4,7 +4,7 @@ use crate::image::equality::{E, EqualTo, EqualityPlanes, S, SE, SW};
 
 /// A word's bits of the left neighbours, given the word to the left.
 #[inline(always)]
-pub(super) const fn from_left(left: u64, here: u64) -> u64 {
+const fn from_left(left: u64, here: u64) -> u64 {
     here << 1 | left >> 63
 }
 
@@ -28,15 +28,7 @@ pub const fn outline_of(border: u64, sides: [u64; 4], corners: [u64; 4]) -> [u64
     [straight & border, oblique & border, mixed & border]
 }
 
-/// The planes of equality of an image or a part of it, by words of 64 pixels. Words outside the
-/// image are 0.
-pub(super) trait Neighbours {
-    /// The equalities of a word.
-    fn equal_to(&self, word_x: u32, y: u32) -> EqualTo;
-
-    /// One of them, by its index.
-    fn plane(&self, plane: u32, word_x: u32, y: u32) -> u64;
-
+impl EqualityPlanes<'_> {
     /// The pixels of a word that equal their left neighbours.
     #[inline(always)]
     fn left(&self, word_x: u32, y: u32) -> u64 {
@@ -60,7 +52,7 @@ pub(super) trait Neighbours {
     /// [`PAIR_WORDS`](super::sums::PAIR_WORDS) lists after the runs: of squares with one diagonal,
     /// those to the upper left, and those to the upper right.
     #[inline(always)]
-    fn pairs(&self, word_x: u32, y: u32) -> [u64; 6] {
+    pub(super) fn pairs(&self, word_x: u32, y: u32) -> [u64; 6] {
         let EqualTo { e, s, se, sw } = self.equal_to(word_x, y);
         let left = self.left(word_x, y);
         // planted: measure-diagonals
@@ -69,7 +61,7 @@ pub(super) trait Neighbours {
 
     /// The border pixels of a word [that add](outline_of) to the perimeter.
     #[inline(always)]
-    fn outline(&self, word_x: u32, y: u32) -> [u64; 3] {
+    pub(super) fn outline(&self, word_x: u32, y: u32) -> [u64; 3] {
         let border = self.border(word_x, y);
         if border == 0 {
             return [0; 3];
@@ -95,18 +87,6 @@ pub(super) trait Neighbours {
             up_left & from_left(self.border(west, up), border_up),
         ];
         outline_of(border, sides, corners)
-    }
-}
-
-impl Neighbours for EqualityPlanes<'_> {
-    #[inline(always)]
-    fn equal_to(&self, word_x: u32, y: u32) -> EqualTo {
-        EqualityPlanes::equal_to(self, word_x, y)
-    }
-
-    #[inline(always)]
-    fn plane(&self, plane: u32, word_x: u32, y: u32) -> u64 {
-        EqualityPlanes::plane(self, plane, word_x, y)
     }
 }
 

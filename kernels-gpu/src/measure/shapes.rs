@@ -1,19 +1,21 @@
 //! Sums of each label's pixels for axes, perimeters, Euler numbers and intensities, added to
 //! [tables](super::shape_table) tile by tile.
 //!
-//! A tile is that of [`tiles`](super::tiles), and its labels are collected in the same table. What
-//! a pixel adds to an outline or to an Euler number follows from the planes of equality, 64 pixels
-//! at a time, a lane per row. Warps transpose these words, so that each lane has the bits of a
-//! column. Then a lane goes through the stretches of equal pixels in its column: it reads a label
-//! and counts bits once per stretch.
+//! A lane goes down a column of the tile and compares each pixel with the one above, with the one
+//! to its right, and across the two diagonals between them. It keeps the answers as words of 64
+//! bits, a bit per row. What pixels add to an outline or to an Euler number follows from these
+//! words and from those of the columns beside, for all rows at once. Then the lane goes through the
+//! stretches of equal pixels in its column: it reads a label and counts bits once per stretch. The
+//! tile's labels are collected in the table of [`tiles`](super::tiles).
 //!
-//! The planes are kept in shared memory with the words and rows around the tile that its outlines
-//! depend on: a border pixel's neighbours, and theirs.
+//! A tile overlaps those around it, since its outlines depend on more pixels than it counts: on a
+//! border pixel's neighbours, and theirs. Within a block, warps overlap by a column, so that each
+//! lane but the last has its right neighbour in its own warp.
 
 use cuda_std::prelude::*;
-use cuda_std::warp::WARP_SIZE;
+use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::neighbours::{Neighbours, from_left};
+use super::neighbours::outline_of;
 #[cfg(not(target_arch = "nvptx64"))]
 use super::shape_table::ShapeSizes;
 use super::shape_table::{IntensityTally, SecondTally, ShapeTable};
@@ -21,22 +23,41 @@ use super::sums::wanted;
 use super::table::LabelTable;
 use super::tiles::{HEIGHT, PLACES, Stretch, Tile, TileTable, WIDTH, for_each_row};
 use crate::image::bits::ValueBits;
-use crate::image::equality::{EqualTo, EqualityPlanes, S};
-use crate::primitives::warp::transposed;
+use crate::primitives::quotient;
 use crate::trace::fragments::row_values::RowsOfValues;
+use crate::trace::pixels::Raster;
 
-/// Threads per block: one per column of the tile.
-pub const BLOCK: u32 = WIDTH;
-/// Words of a tile's row, with one to the left and one to the right.
-const WORDS: u32 = WIDTH / 64 + 2;
-/// Rows of a tile, with two above and one below.
-const ROWS: u32 = HEIGHT + 3;
-/// Words of a plane.
-const PLANE: u32 = WORDS * ROWS;
+/// Threads per block.
+pub const BLOCK: u32 = 128;
+/// Columns of a warp that have their right neighbours.
+const WARP_COLUMNS: u32 = WARP_SIZE - 1;
+/// Columns of a tile that have their right neighbours.
+const COLUMNS: u32 = BLOCK / WARP_SIZE * WARP_COLUMNS;
+/// Rows above a tile, and columns to its left, that its outlines depend on. The image's first tiles
+/// have none.
+const RIM: u32 = 2;
+/// Columns and rows of a tile. Its last outlines depend on one more, which has neighbours, too.
+const ACROSS: u32 = COLUMNS - RIM - 1;
+const DOWN: u32 = (HEIGHT - 1) - RIM - 1;
+/// Rows of a half of a column.
+const HALF: u32 = HEIGHT / 2;
 /// Numbers of pixels that are counted: see [`ShapeTable::add_counts`].
 pub(super) const COUNTS: u32 = 8;
 
-const _: () = assert!(PLACES <= 256 && HEIGHT / 8 * WIDTH <= 4 * PLANE);
+const _: () = assert!(PLACES <= 256 && COLUMNS < WIDTH && HALF == u32::BITS);
+
+/// Blocks for an image of `width × height` pixels.
+#[must_use]
+pub const fn blocks(width: u32, height: u32) -> u64 {
+    tiles(width, ACROSS) as u64 * tiles(height, DOWN) as u64
+}
+
+/// The number of tiles along a side.
+#[inline(always)]
+const fn tiles(side: u32, step: u32) -> u32 {
+    let beyond_rim = side.saturating_sub(RIM).div_ceil(step);
+    if beyond_rim == 0 { 1 } else { beyond_rim }
+}
 
 /// An image of intensities: the bits of its numbers. One of the views has them, the others are
 /// empty; all are without intensities.
@@ -55,88 +76,176 @@ pub struct Intensities<'a> {
     pub sign: u32,
 }
 
-/// The planes of a tile and what surrounds it, in shared memory.
+/// Part of an image: what a block reads for its tile.
 #[derive(Clone, Copy)]
-struct TilePlanes {
-    /// E, S, SE and SW, one after the other, each column of words from top to bottom.
-    beside: SharedView<u64>,
-    /// The border pixels, in the same order.
-    border: SharedView<u64>,
-    /// The word and the row of the first element.
-    first_word: u32,
-    first_row: u32,
+struct Window {
+    /// The first pixel that it reads.
+    first: Tile,
+    /// The rows and columns that it reads and that are the tile's, as ranges.
+    rows: [u32; 2],
+    columns: [u32; 2],
 }
 
-impl TilePlanes {
-    /// The index of a word in a plane.
+impl Window {
+    /// This block's window.
     #[inline(always)]
-    const fn index(&self, word_x: u32, y: u32) -> u32 {
-        word_x.wrapping_sub(self.first_word) * ROWS + y.wrapping_sub(self.first_row)
-    }
-
-    /// Loads the planes. All threads of the block call it.
-    #[inline(always)]
-    fn load(&self, planes: EqualityPlanes<'_>, t: u32) {
-        let mut i = t;
-        while i < PLANE {
-            let (row, word) = (i / WORDS, i % WORDS);
-            let (word_x, y) = (
-                self.first_word.wrapping_add(word),
-                self.first_row.wrapping_add(row),
-            );
-            let EqualTo { e, s, se, sw } = planes.equal_to(word_x, y);
-            let at = word * ROWS + row;
-            self.beside.st(at, e);
-            self.beside.st(PLANE + at, s);
-            self.beside.st(2 * PLANE + at, se);
-            self.beside.st(3 * PLANE + at, sw);
-            i += BLOCK;
+    fn of_block(raster: Raster) -> Self {
+        let across = tiles(raster.width, ACROSS);
+        let tile_y = quotient(thread::block_idx_x(), across);
+        let tile_x = thread::block_idx_x() - tile_y * across;
+        let first = Tile {
+            left: tile_x * ACROSS,
+            top: tile_y * DOWN,
+        };
+        // planted: measure-window-rim
+        let begin = |tile: u32| if tile == 0 { 0 } else { RIM };
+        let end = |before: u32, side: u32, step: u32| (RIM + step).min(side.saturating_sub(before));
+        Self {
+            rows: [begin(tile_y), end(first.top, raster.height, DOWN)],
+            columns: [begin(tile_x), end(first.left, raster.width, ACROSS)],
+            first,
         }
-        // planted: measure-planes-barrier
-        thread::sync_threads();
-        let mut i = t;
-        while i < PLANE {
-            let (word, row) = (i / ROWS, i % ROWS);
-            // The first row's border pixels are not needed, nor is the first bit of the first word,
-            // whose neighbour is not here.
-            if row > 0 {
-                let right = self.beside.ld(i);
-                let left_word = if word > 0 {
-                    self.beside.ld(i - ROWS)
-                } else {
-                    0
-                };
-                // planted: measure-planes-border
-                let left = from_left(left_word, right);
-                let (below, above) = (self.beside.ld(PLANE + i), self.beside.ld(PLANE + i - 1));
-                self.border.st(i, !(right & left & below & above));
-            }
-            i += BLOCK;
-        }
-        thread::sync_threads();
     }
 }
 
-impl Neighbours for TilePlanes {
+/// Which pixels of a column equal some neighbours: a bit per row, the first row in the least
+/// significant one. Pixels without a label equal each other.
+#[derive(Clone, Copy)]
+struct Equal<T> {
+    /// Pixels with a label.
+    live: T,
+    /// Those that equal the pixel to the right.
+    right: T,
+    /// Those that equal the pixel above.
+    above: T,
+    /// Those that equal the pixel above to the right.
+    rising: T,
+    /// Rows whose pixel to the right equals the pixel above.
+    falling: T,
+}
+
+/// The labels of a row, in the lane's column and in the one to its right.
+#[derive(Clone, Copy, Default)]
+struct RowLabels {
+    here: u32,
+    right: u32,
+}
+
+/// Compares the pixels of up to [`HALF`] rows of a column. `label` makes a label of what is loaded
+/// of a row. `above` has the labels of the row above the first, then of the last one. All lanes of
+/// the warp call it.
+#[inline(always)]
+fn compare_half<T: Default>(
+    height: u32,
+    lane: u32,
+    load: impl Fn(u32) -> T,
+    mut label: impl FnMut(T, u32) -> u32,
+    above: &mut RowLabels,
+) -> Equal<u32> {
+    let mut equal = Equal {
+        live: 0,
+        right: 0,
+        above: 0,
+        rising: 0,
+        falling: 0,
+    };
+    let mut bit = 1u32;
+    for_each_row(height, load, |loaded: T, y: u32| {
+        let here = label(loaded, y);
+        // The last lane gets the first one's label, and what it finds with it is not used.
+        let (right, _) = warp::warp_shuffle_idx(FULL_MASK, here, lane + 1, WARP_SIZE);
+        let if_equal = |a: u32, b: u32| if a == b { bit } else { 0 };
+        equal.live |= if here != 0 { bit } else { 0 };
+        equal.right |= if_equal(here, right);
+        equal.above |= if_equal(here, above.here);
+        equal.rising |= if_equal(here, above.right);
+        // planted: measure-falling
+        equal.falling |= if_equal(right, above.here);
+        *above = RowLabels { here, right };
+        bit <<= 1;
+    });
+    equal
+}
+
+impl Equal<u64> {
     #[inline(always)]
-    fn equal_to(&self, word_x: u32, y: u32) -> EqualTo {
-        let at = self.index(word_x, y);
-        EqualTo {
-            e: self.beside.ld(at),
-            s: self.beside.ld(PLANE + at),
-            se: self.beside.ld(2 * PLANE + at),
-            sw: self.beside.ld(3 * PLANE + at),
+    const fn of_halves(upper: Equal<u32>, lower: Equal<u32>) -> Self {
+        const fn both(upper: u32, lower: u32) -> u64 {
+            // planted: measure-shape-halves
+            upper as u64 | (lower as u64) << HALF
+        }
+        Self {
+            live: both(upper.live, lower.live),
+            right: both(upper.right, lower.right),
+            above: both(upper.above, lower.above),
+            rising: both(upper.rising, lower.rising),
+            falling: both(upper.falling, lower.falling),
         }
     }
 
+    /// Those of a column without labels; no pixel equals another.
+    const NONE: Self = Self {
+        live: 0,
+        right: 0,
+        above: 0,
+        rising: 0,
+        falling: 0,
+    };
+
+    /// The pixels of the column that equal the one below; unknown for the last row.
     #[inline(always)]
-    fn plane(&self, plane: u32, word_x: u32, y: u32) -> u64 {
-        self.beside.ld(plane * PLANE + self.index(word_x, y))
+    const fn below(&self) -> u64 {
+        self.above >> 1
     }
 
+    /// The pixels with a side on which the neighbour is not equal, given the column to the left;
+    /// unknown for the last row.
     #[inline(always)]
-    fn border(&self, word_x: u32, y: u32) -> u64 {
-        self.border.ld(self.index(word_x, y))
+    const fn border(&self, left: &Self) -> u64 {
+        // planted: measure-column-border
+        !(self.right & left.right & self.above & self.below())
+    }
+}
+
+/// Words of the columns of a block, in shared memory, by which they know of each other.
+#[derive(Clone, Copy)]
+struct SharedColumns {
+    words: SharedView<u64>,
+}
+
+impl SharedColumns {
+    /// Exchanges the words of column `c`, unless the lane is its warp's last one, which has no
+    /// neighbour to the right. Returns the words of the column to the left, and the border pixels
+    /// of the columns to the left, here and to the right. All threads of the block call it.
+    #[inline(always)]
+    fn exchange(self, own: &Equal<u64>, c: u32, is_last: bool) -> (Equal<u64>, [u64; 3]) {
+        if !is_last {
+            self.words.st(c, own.right);
+            self.words.st(WIDTH + c, own.rising);
+            self.words.st(2 * WIDTH + c, own.falling);
+        }
+        // planted: measure-columns-barrier
+        thread::sync_threads();
+        let mut left = Equal::NONE;
+        if c > 0 {
+            left.right = self.words.ld(c - 1);
+            left.rising = self.words.ld(WIDTH + c - 1);
+            left.falling = self.words.ld(2 * WIDTH + c - 1);
+        }
+        let border = own.border(&left);
+        if !is_last {
+            self.words.st(3 * WIDTH + c, border);
+        }
+        // planted: measure-border-barrier
+        thread::sync_threads();
+        let mut borders = [0, border, 0];
+        if c > 0 {
+            borders[0] = self.words.ld(3 * WIDTH + c - 1);
+        }
+        if c + 1 < COLUMNS {
+            borders[2] = self.words.ld(3 * WIDTH + c + 1);
+        }
+        (left, borders)
     }
 }
 
@@ -339,7 +448,8 @@ struct ColumnIntensities {
     /// The last rows of stretches of labels that have a place, and of those that have none.
     with_place: u64,
     without: u64,
-    /// The rows of the column.
+    /// The first row that is looked at, and the number of rows.
+    first: u32,
     height: u32,
     sign: u32,
     with_squares: bool,
@@ -356,19 +466,19 @@ impl ColumnIntensities {
     ) {
         let mut of_stretch = IntensityTally::NONE;
         let mut begin = 0;
-        let (mut starts, mut with_place, mut without) =
-            (self.starts, self.with_place, self.without);
+        let [mut starts, mut with_place, mut without] =
+            [self.starts, self.with_place, self.without].map(|rows| rows >> self.first);
         // Rows below the image begin and end nothing.
         for_each_row(self.height, load, |bits: u32, y: u32| {
             if starts & 1 != 0 {
                 of_stretch = IntensityTally::NONE;
-                begin = y;
+                begin = self.first + y;
             }
             // planted: measure-intensity-sign
             of_stretch.add(bits ^ self.sign, self.sign, self.with_squares);
             // planted: measure-intensity-end
             if with_place & 1 != 0 {
-                let place = self.kept.place(y);
+                let place = self.kept.place(self.first + y);
                 self.sums
                     .add_intensities::<WIDE>(place, &of_stretch, self.with_squares);
             } else if without & 1 != 0 {
@@ -399,39 +509,66 @@ const fn second_of(stretch: Stretch) -> [u32; 3] {
     ]
 }
 
-/// The bits by which pixels are counted: of the warp's pixels in a row, or of a lane's in a column,
-/// whose row 0 is in the least significant bit.
+/// The bits by which a column's pixels are counted, a bit per row.
 #[derive(Clone, Copy)]
-struct PixelBits<T> {
-    /// Valid pixels.
-    valid: T,
+struct PixelBits {
+    /// Pixels at which runs begin.
+    runs: u64,
     /// Those that equal the pixel below.
-    below: T,
-    /// Those at which runs begin.
-    runs: T,
+    below: u64,
     /// Those that equal the pixel below to the right, and below to the left.
-    slanted: [T; 2],
-    squares: T,
-    diagonals: [T; 2],
-    outline: [T; 3],
+    slanted: [u64; 2],
+    squares: u64,
+    diagonals: [u64; 2],
+    outline: [u64; 3],
 }
 
-impl PixelBits<u64> {
-    /// The first rows of its stretches.
+impl PixelBits {
+    /// Those of a column, given what the column to the left has, and the border pixels to the left,
+    /// here and to the right. Only bits that are asked for are found.
     #[inline(always)]
-    const fn starts(&self) -> u64 {
-        self.valid & !(self.below << 1)
+    fn of(own: &Equal<u64>, left: &Equal<u64>, borders: [u64; 3], bits: u32) -> Self {
+        let below = own.below();
+        let slanted = [own.falling >> 1, left.rising >> 1];
+        let mut all = Self {
+            runs: 0,
+            below,
+            slanted: [0; 2],
+            squares: 0,
+            diagonals: [0; 2],
+            outline: [0; 3],
+        };
+        if bits & wanted::PAIRS != 0 {
+            all.runs = !left.right;
+            all.slanted = slanted;
+            all.squares = own.right & below & slanted[0];
+            all.diagonals = [
+                slanted[0] & !own.right & !below,
+                // planted: measure-shape-left
+                slanted[1] & !left.right & !below,
+            ];
+        }
+        if bits & wanted::OUTLINE != 0 {
+            let [border_left, border, border_right] = borders;
+            let sides = [
+                own.right & border_right,
+                left.right & border_left,
+                own.above & border << 1,
+                below & border >> 1,
+            ];
+            let corners = [
+                own.rising & border_right << 1,
+                // planted: measure-shape-corner
+                left.falling & border_left << 1,
+                slanted[0] & border_right >> 1,
+                slanted[1] & border_left >> 1,
+            ];
+            all.outline = outline_of(border, sides, corners);
+        }
+        all
     }
 
-    /// The row after the last of the stretch that begins in a row.
-    #[inline(always)]
-    fn end(&self, begin: u32) -> u32 {
-        let ends = !self.below & u64::MAX << begin;
-        // planted: measure-shape-end
-        (ends.trailing_zeros() + 1).min(HEIGHT)
-    }
-
-    /// The numbers of the stretch's pixels, as [`ShapeTable::add_counts`] takes them.
+    /// The numbers of a stretch's pixels, as [`ShapeTable::add_counts`] takes them.
     #[inline(always)]
     const fn count(&self, rows: u64) -> [u32; COUNTS as usize] {
         [
@@ -452,93 +589,6 @@ impl PixelBits<u64> {
 #[inline(always)]
 const fn rows_of(begin: u32, end: u32) -> u64 {
     u64::MAX << begin & u64::MAX >> (64 - end)
-}
-
-/// A half of a word: the bits of a warp's columns.
-#[inline(always)]
-const fn half(word: u64, which: u32) -> u32 {
-    (word >> (32 * which)) as u32
-}
-
-/// The bits of one row.
-#[inline(always)]
-fn row_bits(
-    planes: EqualityPlanes<'_>,
-    own: &TilePlanes,
-    bits: u32,
-    (word_x, which): (u32, u32),
-    y: u32,
-) -> PixelBits<u32> {
-    let valid = planes.valid(word_x, y);
-    let (mut runs, mut pairs, mut outline) = (0, [0; 6], [0; 3]);
-    let below = own.plane(S, word_x, y);
-    if bits & wanted::PAIRS != 0 {
-        runs = valid & !own.left(word_x, y);
-        pairs = own.pairs(word_x, y);
-    }
-    if bits & wanted::OUTLINE != 0 {
-        outline = own.outline(word_x, y);
-    }
-    PixelBits {
-        valid: half(valid, which),
-        below: half(below, which),
-        runs: half(runs, which),
-        slanted: [half(pairs[1], which), half(pairs[2], which)],
-        squares: half(pairs[3], which),
-        diagonals: [half(pairs[4], which), half(pairs[5], which)],
-        outline: [
-            half(outline[0], which),
-            half(outline[1], which),
-            half(outline[2], which),
-        ],
-    }
-}
-
-/// The bits of the lane's column. All lanes of the warp call it.
-#[inline(always)]
-fn column_bits(
-    planes: EqualityPlanes<'_>,
-    own: &TilePlanes,
-    bits: u32,
-    word: (u32, u32),
-    top: u32,
-    lane: u32,
-) -> PixelBits<u64> {
-    let upper = row_bits(planes, own, bits, word, top + lane);
-    let lower = row_bits(planes, own, bits, word, top + WARP_SIZE + lane);
-    let column = |upper: u32, lower: u32| {
-        // planted: measure-shape-transpose
-        u64::from(transposed(upper, lane)) | u64::from(transposed(lower, lane)) << 32
-    };
-    let mut all = PixelBits {
-        valid: column(upper.valid, lower.valid),
-        below: column(upper.below, lower.below),
-        runs: 0,
-        slanted: [0; 2],
-        squares: 0,
-        diagonals: [0; 2],
-        outline: [0; 3],
-    };
-    if bits & wanted::PAIRS != 0 {
-        all.runs = column(upper.runs, lower.runs);
-        all.slanted = [
-            column(upper.slanted[0], lower.slanted[0]),
-            column(upper.slanted[1], lower.slanted[1]),
-        ];
-        all.squares = column(upper.squares, lower.squares);
-        all.diagonals = [
-            column(upper.diagonals[0], lower.diagonals[0]),
-            column(upper.diagonals[1], lower.diagonals[1]),
-        ];
-    }
-    if bits & wanted::OUTLINE != 0 {
-        all.outline = [
-            column(upper.outline[0], lower.outline[0]),
-            column(upper.outline[1], lower.outline[1]),
-            column(upper.outline[2], lower.outline[2]),
-        ];
-    }
-    all
 }
 
 /// Where the sums of a tile's labels are: in shared memory for those that have places there, else
@@ -626,23 +676,133 @@ impl Intensities<'_> {
     }
 }
 
+/// An image of labels.
+#[derive(Clone, Copy)]
+struct Labels<'a, T: ValueBits> {
+    values: RowsOfValues<'a, T>,
+    background: View<'a, T>,
+    mask: View<'a, u64>,
+    raster: Raster,
+    /// The greatest value that is a label.
+    most: u64,
+    /// Labels from 1 to this number have slots. There are fewer than 2³⁰.
+    slots: u32,
+}
+
+impl<T: ValueBits + Default> Labels<'_, T> {
+    /// A value as a number of 32 bits: 0 if it is above `most`, and the greatest one if it does not
+    /// fit.
+    #[inline(always)]
+    fn number(value: T, most: u64) -> u32 {
+        let value = value.equal_bits();
+        if size_of::<T>() <= size_of::<u32>() {
+            let most = most.min(u32::MAX.into()) as u32;
+            let value = value as u32;
+            if value <= most { value } else { 0 }
+        } else if value <= most {
+            value.min(u32::MAX.into()) as u32
+        } else {
+            0
+        }
+    }
+
+    #[inline(always)]
+    fn is_masked_out(&self, x: u32, y: u32) -> bool {
+        let word = y * self.raster.row_words + x / 64;
+        // planted: measure-shape-mask
+        self.mask.ldg(word) >> (x % 64) & 1 == 0
+    }
+
+    /// Compares the pixels of column `x`, from row `top` on. All lanes of the warp call it.
+    #[inline(always)]
+    fn compare_column(&self, table: LabelTable<'_>, x: u32, top: u32, lane: u32) -> Equal<u64> {
+        let height = HEIGHT.min(self.raster.height.saturating_sub(top));
+        // Columns to the right of the image have no labels.
+        let (most, x) = if x < self.raster.width {
+            (self.most, x)
+        } else {
+            (0, self.raster.width - 1)
+        };
+        let mut greatest = 0;
+        let mut label = |loaded: T, y: u32| {
+            let mut number = Self::number(loaded, most);
+            if !self.mask.is_empty() && y < height && self.is_masked_out(x, top + y) {
+                number = 0;
+            }
+            greatest = greatest.max(number);
+            if number <= self.slots { number } else { 0 }
+        };
+        let mut above = RowLabels::default();
+        let upper = compare_half(
+            height.min(HALF),
+            lane,
+            |y| self.values.at(x, top + y),
+            &mut label,
+            &mut above,
+        );
+        let lower = compare_half(
+            height.saturating_sub(HALF),
+            lane,
+            |y| self.values.at(x, top + HALF + y),
+            |loaded, y| label(loaded, HALF + y),
+            &mut above,
+        );
+        if greatest > self.slots {
+            self.note_beyond(table, x, top, height);
+        }
+        Equal::of_halves(upper, lower)
+    }
+
+    /// Notes the greatest label of a column, if it has no slot; background is none.
+    #[inline(always)]
+    fn note_beyond(&self, table: LabelTable<'_>, x: u32, top: u32, height: u32) {
+        let mut greatest = 0;
+        let mut y = top;
+        while y < top + height {
+            let value = self.values.at(x, y);
+            let number = Self::number(value, self.most);
+            let masked_out = !self.mask.is_empty() && self.is_masked_out(x, y);
+            if number > greatest && !masked_out && !self.is_background(value) {
+                greatest = number;
+            }
+            y += 1;
+        }
+        if greatest > self.slots {
+            table.beyond.atomic_max(0, greatest.into());
+        }
+    }
+
+    #[inline(always)]
+    fn is_background(&self, value: T) -> bool {
+        let mut i = 0;
+        while i < self.background.len() as u32 {
+            if self.background.ldg(i).equal_bits() == value.equal_bits() {
+                return true;
+            }
+            i += 1;
+        }
+        false
+    }
+}
+
 /// Sums up the labels of a tile.
 #[inline(always)]
-fn sum_tile<T: ValueBits>(
-    values: RowsOfValues<'_, T>,
-    planes: EqualityPlanes<'_>,
+fn sum_tile<T: ValueBits + Default>(
+    labels: Labels<'_, T>,
     intensities: Intensities<'_>,
-    most: u64,
     bits: u32,
     table: LabelTable<'_>,
     shapes: ShapeTable<'_>,
 ) {
-    let raster = planes.raster;
     let t = thread::thread_idx_x();
     let lane = t % WARP_SIZE;
-    let tile = Tile::of_block(raster);
+    let Window {
+        first,
+        rows: [first_row, end_row],
+        columns: [first_column, end_column],
+    } = Window::of_block(labels.raster);
     let all = TileSums {
-        tile,
+        tile: first,
         own: TileTable::of_block(),
         sums: TileShapes::of_block(),
         table,
@@ -651,53 +811,45 @@ fn sum_tile<T: ValueBits>(
     };
     all.own.clear(t);
     all.sums.clear(t);
-    let word_x = tile.left / 64 + t / 64;
-    let of_tile = TilePlanes {
-        beside: shared_array![u64; 4 * PLANE as usize],
-        border: shared_array![u64; PLANE as usize],
-        first_word: (tile.left / 64).wrapping_sub(1),
-        first_row: tile.top.wrapping_sub(2),
+    let c = t / WARP_SIZE * WARP_COLUMNS + lane;
+    let is_last = lane == WARP_COLUMNS;
+    let x = first.left + c;
+    let equal = labels.compare_column(table, x, first.top, lane);
+    let shared = SharedColumns {
+        words: shared_array![u64; (HEIGHT / KeptPlaces::ROWS_PER_WORD * WIDTH) as usize],
     };
     // Its barriers are also those between clearing the tables and their use.
-    of_tile.load(planes, t);
-    let word = (word_x, t / WARP_SIZE % 2);
-    let column = column_bits(planes, &of_tile, bits, word, tile.top, lane);
-    let x = tile.left + t;
-    // The label of the stretch that begins in a row; 0 if it is none.
-    let label_at = |begin: u32| {
-        let value = values.at(x, tile.top + begin).equal_bits();
-        if value > most {
-            return 0;
-        }
-        if value > table.slots().into() {
-            table.beyond.atomic_max(0, value);
-            return 0;
-        }
-        value as u32
-    };
+    let (left, borders) = shared.exchange(&equal, c, is_last);
+    let column = PixelBits::of(&equal, &left, borders, bits);
     let kept = KeptPlaces {
-        words: of_tile.beside,
+        words: shared.words,
         t,
     };
     if bits & wanted::INTENSITIES != 0 {
-        // Other lanes have read the planes, whose memory places are kept in.
+        // Other lanes have read the columns, whose memory places are kept in.
         // planted: measure-intensity-barrier
         thread::sync_threads();
         kept.clear();
     }
+    let is_own = !is_last && first_column <= c && c < end_column && first_row < end_row;
+    let mut own_rows = 0;
+    if is_own {
+        own_rows = rows_of(first_row, end_row);
+    }
+    let all_starts = equal.live & own_rows & (!equal.above | 1 << first_row);
+    // The label of the stretch that begins in a row.
+    let label_at = |begin: u32| labels.values.at(x, first.top + begin).equal_bits() as u32;
     // The last rows of stretches whose labels have places, and of the others.
     let (mut with_place, mut without) = (0u64, 0u64);
-    let mut starts = column.starts();
+    let mut starts = all_starts;
     while starts != 0 {
         let begin = starts.trailing_zeros();
         starts &= starts - 1;
-        let end = column.end(begin);
-        let label = label_at(begin);
-        if label == 0 {
-            continue;
-        }
-        let stretch = Stretch { x: t, begin, end };
-        match all.add(label, stretch, column.count(rows_of(begin, end))) {
+        let ends = !column.below & u64::MAX << begin;
+        // planted: measure-shape-end
+        let end = (ends.trailing_zeros() + 1).min(end_row);
+        let stretch = Stretch { x: c, begin, end };
+        match all.add(label_at(begin), stretch, column.count(rows_of(begin, end))) {
             Some(place) if bits & wanted::INTENSITIES != 0 => {
                 kept.keep(end - 1, place);
                 with_place |= 1 << (end - 1);
@@ -710,24 +862,18 @@ fn sum_tile<T: ValueBits>(
         let of_column = ColumnIntensities {
             sums: all.sums,
             kept,
-            starts: column.starts(),
+            starts: all_starts,
             with_place,
             without,
-            height: if x < raster.width {
-                tile.height(raster)
-            } else {
-                0
-            },
+            first: first_row,
+            height: if is_own { end_row - first_row } else { 0 },
             sign: intensities.sign,
             with_squares: bits & wanted::SQUARES != 0,
         };
         let beyond = |begin: u32, of_stretch: &IntensityTally| {
-            let label = label_at(begin);
-            if label != 0 {
-                shapes.add_intensities(label - 1, of_stretch);
-            }
+            shapes.add_intensities(label_at(begin) - 1, of_stretch);
         };
-        intensities.add_column(of_column, x, tile.top, beyond);
+        intensities.add_column(of_column, x, first.top + first_row, beyond);
     }
     // planted: measure-shape-barrier
     thread::sync_threads();
@@ -747,30 +893,41 @@ const fn of(table: LabelTable<'_>, bits: u32) -> ShapeSizes {
 macro_rules! shapes_kernel {
     ($name:ident, $t:ty, $what:literal) => {
         #[doc = concat!("Adds the pixels of each tile to its labels' sums, for labels of ", $what)]
-        /// bits. Labels are the values from 1 to `most`; the greatest without a slot is noted.
-        /// `bits` are those of [`wanted`] that the tables have memory for.
+        /// bits. Labels are the values from 1 to `most`; the greatest without a slot that is not
+        /// background is noted. `bits` are those of [`wanted`] that the tables have memory for.
         ///
-        /// Launch: [`tiles::blocks`](super::tiles::blocks) blocks. Reads 5 bits per pixel, a value
-        /// per column of a label in a tile, and each intensity once, and adds some 100 bytes per
-        /// tile and label.
+        /// Launch: [`blocks`] blocks. Reads each value 1.1 times, 1 bit per pixel of a mask, once
+        /// more a value per column of a label in a tile, and each intensity once, and adds some 100
+        /// bytes per tile and label.
         ///
         /// # Safety
         ///
-        /// `planes` are those of `values`, which has an element for each pixel, rows `pitch`
-        /// elements apart, and so has one of the views of `intensities` if `bits` ask for intensities.
-        /// The image has fewer than 2³¹ pixels, and as many times the square of its longer side are
-        /// below 2⁶⁴. Other threads may add to the tables meanwhile, but not read them.
-        #[kernel(block = BLOCK, len(planes = (), table = table.slots(), shapes = of(table, bits)))]
+        /// `values` has an element for each pixel, rows `pitch` elements apart, and so has one of
+        /// the views of `intensities` if `bits` ask for intensities. `mask` has the words of a
+        /// binary image of the same size, or none. The image has fewer than 2³¹ pixels, and as many
+        /// times the square of its longer side are below 2⁶⁴. Other threads may add to the tables
+        /// meanwhile, but not read them.
+        #[kernel(block = BLOCK, len(table = table.slots(), shapes = of(table, bits)))]
         pub unsafe fn $name(
             values: RowsOfValues<'_, $t>,
-            planes: EqualityPlanes<'_>,
+            background: View<'_, $t>,
+            mask: View<'_, u64>,
+            raster: Raster,
             intensities: Intensities<'_>,
             most: u64,
             bits: u32,
             table: LabelTable<'_>,
             shapes: ShapeTable<'_>,
         ) {
-            sum_tile(values, planes, intensities, most, bits, table, shapes);
+            let labels = Labels {
+                values,
+                background,
+                mask,
+                raster,
+                most,
+                slots: table.slots(),
+            };
+            sum_tile(labels, intensities, bits, table, shapes);
         }
     };
 }

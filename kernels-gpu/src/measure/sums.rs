@@ -7,7 +7,6 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
 
-use super::neighbours::Neighbours;
 use super::pieces::{
     Piece, Run, SortedRuns, least_of_warp, pieces, short_sum_of_warp, store_wide, sum_of_warp,
 };

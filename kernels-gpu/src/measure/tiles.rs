@@ -197,9 +197,9 @@ impl Tile {
     }
 }
 
-/// Calls `take` with what `load` gives for each row of a column of this height, and with defaults for
-/// up to three rows below. Four rows are loaded while four others are taken; passing one value on
-/// from row to row would wait for its load.
+/// Calls `take` with what `load` gives for each row of a column of this height, and with defaults
+/// for up to three rows below. Four rows are loaded while four others are taken; passing one value
+/// on from row to row would wait for its load.
 #[inline(always)]
 pub(super) fn for_each_row<T: Default>(
     height: u32,

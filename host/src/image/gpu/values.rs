@@ -12,7 +12,7 @@ use trazar_kernels::measure::intensities::{
 use trazar_kernels::measure::pieces::SortedRuns;
 use trazar_kernels::measure::shape_table::{ShapeTable, ShapeTableBuffers};
 use trazar_kernels::measure::shapes::{
-    Intensities, sum_shapes_of_u8, sum_shapes_of_u16, sum_shapes_of_u32, sum_shapes_of_u64,
+    self, Intensities, sum_shapes_of_u8, sum_shapes_of_u16, sum_shapes_of_u32, sum_shapes_of_u64,
 };
 use trazar_kernels::measure::table::{LabelTable, LabelTableBuffers};
 use trazar_kernels::measure::tiles::{
@@ -202,12 +202,11 @@ impl<G: Gpu, T: PixelValue> DeviceValues<G, T> {
     }
 
     /// Queues the addition of all valid pixels to their labels' sums, those that `bits` ask for.
-    /// `planes` are the image's, which has fewer than 2³¹ pixels; as many times the square of its
-    /// longer side are below 2⁶⁴.
+    /// The image has fewer than 2³¹ pixels, and as many times the square of its longer side are below
+    /// 2⁶⁴.
     pub(crate) fn sum_shapes(
         &self,
         gpu: &G,
-        planes: &Equality<G>,
         intensities: Intensities<'_>,
         bits: u32,
         (table, shapes): (
@@ -215,17 +214,29 @@ impl<G: Gpu, T: PixelValue> DeviceValues<G, T> {
             &mut ShapeTableBuffers<OnGpu<G>>,
         ),
     ) -> Result<()> {
+        let raster = self.raster()?;
+        let none = gpu.alloc(0)?;
         let values = gpu.using(&self.values)?;
+        let mask = gpu.using(self.mask.as_ref().map_or(&none, DeviceImage::words))?;
+        let background = gpu.using(&self.background)?;
         let image = LabelShapes {
-            values: values.view(),
-            pitch: self.pitch,
-            planes: planes.view(),
+            pixels: LabelPixels {
+                values: values.view(),
+                validity: Validity {
+                    mask: mask.view(),
+                    pitch: self.pitch,
+                },
+                raster,
+            },
+            background: background.view(),
             intensities,
             bits,
         };
         // SAFETY: the sizes were checked when the image was made, `gpu` has acquired all that it
         // has not allocated, and the tables belong to this queue.
         unsafe { T::sum_shapes(&gpu.launcher(), image, table.views(), shapes.views())? };
+        background.finish()?;
+        mask.finish()?;
         values.finish()
     }
 
@@ -400,9 +411,8 @@ pub trait DeviceValue: cuda_std::Pod {
     }
 }
 
-/// Blocks of the kernels that go by tiles.
-fn tile_blocks(raster: Raster) -> Result<u32> {
-    let blocks = tiles::blocks(raster.width, raster.height);
+/// Checks the number of blocks of a kernel that goes by tiles.
+fn tile_blocks(blocks: u64, raster: Raster) -> Result<u32> {
     u32::try_from(blocks).map_err(|_| Error::ImageTooLarge {
         width: raster.width.into(),
         height: raster.height.into(),
@@ -419,9 +429,8 @@ pub struct LabelPixels<'a, T: cuda_std::Pod> {
 
 /// An image of labels and of intensities, as [`DeviceValue::sum_shapes`] takes it.
 pub struct LabelShapes<'a, T: cuda_std::Pod> {
-    values: View<'a, T>,
-    pitch: u32,
-    planes: EqualityPlanes<'a>,
+    pixels: LabelPixels<'a, T>,
+    background: View<'a, T>,
     intensities: Intensities<'a>,
     bits: u32,
 }
@@ -475,7 +484,7 @@ macro_rules! device_values {
         let LabelPixels { values, validity, raster } = $image;
         let values = as_bits(values);
         let rows = RowsOfValues { values, pitch: validity.pitch };
-        let blocks = tile_blocks(raster)?;
+        let blocks = tile_blocks(tiles::blocks(raster.width, raster.height), raster)?;
         // SAFETY: the caller's promise.
         unsafe { $tiles::launch($on, blocks, rows, validity.mask, raster, Self::most(), $table) }
     }};
@@ -484,12 +493,27 @@ macro_rules! device_values {
         unreachable!("labels are integers")
     }};
     (@shapes $on:ident, $image:ident, $table:ident, $sums:ident; $shapes:ident) => {{
-        let LabelShapes { values, pitch, planes, intensities, bits } = $image;
-        let rows = RowsOfValues { values: as_bits(values), pitch };
-        let (blocks, most) = (tile_blocks(planes.raster)?, Self::most());
+        let LabelShapes { pixels, background, intensities, bits } = $image;
+        let LabelPixels { values, validity, raster } = pixels;
+        let [values, background] = [values, background].map(as_bits);
+        let rows = RowsOfValues { values, pitch: validity.pitch };
+        let blocks = tile_blocks(shapes::blocks(raster.width, raster.height), raster)?;
+        let most = Self::most();
         // SAFETY: the caller's promise.
         unsafe {
-            $shapes::launch($on, blocks, rows, planes, intensities, most, bits, $table, $sums)
+            $shapes::launch(
+                $on,
+                blocks,
+                rows,
+                background,
+                validity.mask,
+                raster,
+                intensities,
+                most,
+                bits,
+                $table,
+                $sums,
+            )
         }
     }};
     (@intensities $rows:ident;) => {{

@@ -72,7 +72,7 @@ impl<G: Gpu> DeviceMeasurer<G> {
     /// Labels, areas, boxes, centroids, equivalent diameters and extents take one pass over the
     /// pixels, and 40 bytes of the GPU's memory per label up to the greatest one, which may be as
     /// large as a quarter of the number of pixels. Axes, orientations, inertia tensors, perimeters,
-    /// Euler numbers and intensities take up to 84 bytes per label more, and 5 bits per pixel.
+    /// Euler numbers and intensities take up to 84 bytes per label more.
     /// Higher moments, hulls and holes, and greater labels, take some 50 bytes per run; runs are
     /// copied to the processor for hulls and holes, which it finds.
     ///

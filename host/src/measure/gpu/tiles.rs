@@ -13,7 +13,7 @@ use trazar_kernels::measure::table::{
 use super::result::{DeviceColumn, DeviceColumnValues, DeviceMeasures};
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer, OnGpu, Scanner, read_first};
-use crate::image::gpu::{DeviceValues, Equality, no_intensities};
+use crate::image::gpu::{DeviceValues, no_intensities};
 use crate::measure::records::wanted as sums_of;
 use crate::measure::strip::Needs;
 use crate::measure::{Label, MeasureOptions, Property};
@@ -202,8 +202,6 @@ impl<G: Gpu> Tables<G> {
 /// What sums are made of.
 struct Summed<'a, G: Gpu, L: Label> {
     labels: &'a DeviceValues<G, L>,
-    /// The neighbours, if there are sums for shapes.
-    planes: Option<Equality<G>>,
     intensities: Intensities<'a>,
     /// The sums for shapes.
     bits: u32,
@@ -238,13 +236,12 @@ impl<G: Gpu, L: Label> Summed<'_, G, L> {
             labels: LabelTableBuffers::alloc(memory, &slots)?,
             shapes: ShapeTableBuffers::alloc(memory, &sizes)?,
         };
-        match &self.planes {
-            None => self.labels.sum_tiles(gpu, &mut tables.labels)?,
-            Some(planes) => {
-                let both = (&mut tables.labels, &mut tables.shapes);
-                self.labels
-                    .sum_shapes(gpu, planes, self.intensities, self.bits, both)?;
-            }
+        if self.bits == 0 {
+            self.labels.sum_tiles(gpu, &mut tables.labels)?;
+        } else {
+            let both = (&mut tables.labels, &mut tables.shapes);
+            self.labels
+                .sum_shapes(gpu, self.intensities, self.bits, both)?;
         }
         Ok(tables)
     }
@@ -273,13 +270,8 @@ pub(super) fn measure<G: Gpu, L: Label>(
         return Ok(None);
     }
     let intensities = intensities.unwrap_or_else(no_intensities);
-    let planes = match bits {
-        0 => None,
-        _ => Some(labels.equality(gpu)?),
-    };
     let summed = Summed {
         labels,
-        planes,
         intensities,
         bits,
     };
