@@ -16,13 +16,16 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE, WarpShuffleValue};
 
 use super::row_words;
 use crate::primitives::quotient;
+use crate::primitives::warp::transposed;
 use crate::trace::node_bits::Around;
 use crate::trace::pixels::Raster;
 
 /// Threads per block.
-const BLOCK: u32 = 256;
-/// Rows of each warp.
-pub const WARP_ROWS: u32 = 16;
+const BLOCK: u32 = 128;
+/// Rows of each warp: one per lane.
+pub const WARP_ROWS: u32 = WARP_SIZE;
+/// Rows that are loaded together.
+const AHEAD: u32 = 4;
 /// Words of [`EqualityPlanes::beside`] per word of the image.
 pub const BESIDE_WORDS: u32 = 4;
 /// The index of each plane among these.
@@ -213,14 +216,13 @@ macro_rules! values {
 }
 values!(u8 as u32, u16 as u32, u32 as u32, u64 as u64, f32 as f32);
 
-/// The values of an image, for the lanes of a warp, each of which has two pixels of a word.
+/// The values of an image, for the lanes of a warp, each of which goes down two columns of a word.
 struct Values<'a, T: Pod> {
     values: View<'a, T>,
     /// The values of background.
     background: View<'a, T>,
-    validity: Validity<'a>,
-    raster: Raster,
-    word_x: u32,
+    pitch: u32,
+    height: u32,
     lane: u32,
     /// The columns of what the lane loads, and whether the image has them.
     columns: [u32; 3],
@@ -231,19 +233,30 @@ struct Values<'a, T: Pod> {
 /// the word, in the last lane that of the pixel after it.
 type Loaded<T> = [T; 3];
 
-/// A word's pixels in one row.
+/// Values of a row.
 #[derive(Clone, Copy)]
 struct Row<T> {
-    /// The values of the lane's pixels.
+    /// Those of the lane's pixels.
     values: [T; 2],
-    /// The values of their neighbours to the east.
+    /// Those of their neighbours to the east.
     east: [T; 2],
     /// In the first lane, the value of the pixel before the word.
     before: T,
-    valid: u64,
-    /// The pixels whose neighbour to the east, or to the west, is valid.
-    valid_east: u64,
-    valid_west: u64,
+}
+
+/// Answers for the rows of a lane's columns, a bit per row.
+#[derive(Clone, Copy, Default)]
+struct Columns {
+    /// The valid pixels; the third is the pixel that only this lane loads.
+    valid: [u32; 3],
+    /// Those equal to their neighbour to the E, S and SE.
+    e: [u32; 2],
+    s: [u32; 2],
+    se: [u32; 2],
+    /// Those whose neighbours to the E and to the S are equal.
+    rising: [u32; 2],
+    /// In the first lane: the rows whose first pixel equals its neighbour to the SW.
+    first_sw: u32,
 }
 
 impl<'a, T: Value> Values<'a, T> {
@@ -251,7 +264,7 @@ impl<'a, T: Value> Values<'a, T> {
     #[inline(always)]
     fn new(
         [values, background]: [View<'a, T>; 2],
-        validity: Validity<'a>,
+        pitch: u32,
         raster: Raster,
         word_x: u32,
         lane: u32,
@@ -267,9 +280,8 @@ impl<'a, T: Value> Values<'a, T> {
         Self {
             values,
             background,
-            validity,
-            raster,
-            word_x,
+            pitch,
+            height: raster.height,
             lane,
             columns,
             has_columns: columns.map(|x| x < raster.width),
@@ -279,8 +291,8 @@ impl<'a, T: Value> Values<'a, T> {
     /// Reads the values of a row; any number outside the image.
     #[inline(always)]
     fn load(&self, y: u32) -> Loaded<T::Passed> {
-        let row = y as usize * self.validity.pitch as usize;
-        let has_row = y < self.raster.height;
+        let row = y as usize * self.pitch as usize;
+        let has_row = y < self.height;
         let value = |i: usize| {
             if self.has_columns[i] && has_row {
                 self.values.ldg(row + self.columns[i] as usize).passed()
@@ -294,7 +306,7 @@ impl<'a, T: Value> Values<'a, T> {
     /// Which of a lane's pixels are valid, as far as their values say.
     #[inline(always)]
     fn are_valid(&self, loaded: Loaded<T::Passed>, y: u32) -> [bool; 3] {
-        let has_row = y < self.raster.height;
+        let has_row = y < self.height;
         let mut are_valid = self.has_columns.map(|has| has && has_row);
         let [low, high, beside] = loaded;
         // A NaN is not equal to itself.
@@ -316,29 +328,10 @@ impl<'a, T: Value> Values<'a, T> {
         are_valid
     }
 
-    /// The word of the mask; all pixels without one.
+    /// A row whose values have been loaded.
     #[inline(always)]
-    fn mask(&self, word_x: u32, y: u32) -> u64 {
-        if self.validity.mask.is_empty() {
-            return u64::MAX;
-        }
-        if word_x < self.raster.row_words && y < self.raster.height {
-            self.validity.mask.ldg(y * self.raster.row_words + word_x)
-        } else {
-            0
-        }
-    }
-
-    /// What is known of a row whose values have been loaded.
-    #[inline(always)]
-    fn row(&self, loaded: Loaded<T::Passed>, y: u32) -> Row<T::Passed> {
+    fn row(&self, loaded: Loaded<T::Passed>) -> Row<T::Passed> {
         let [low, high, beside] = loaded;
-        let are_valid = self.are_valid(loaded, y);
-        let valid = word_of(are_valid[0], are_valid[1]) & self.mask(self.word_x, y);
-        let valid_beside = warp::warp_vote_ballot(FULL_MASK, are_valid[2]);
-        let before = u64::from(valid_beside & 1) & self.mask(self.word_x.wrapping_sub(1), y) >> 63;
-        // planted: equality-mask
-        let after = u64::from(valid_beside >> 31) & self.mask(self.word_x + 1, y);
         let next = self.lane + 1;
         let (next_low, _) = warp::warp_shuffle_idx(FULL_MASK, low, next, WARP_SIZE);
         let (next_high, _) = warp::warp_shuffle_idx(FULL_MASK, high, next, WARP_SIZE);
@@ -352,11 +345,81 @@ impl<'a, T: Value> Values<'a, T> {
             values: [low, high],
             east,
             before: beside,
-            valid,
-            valid_east: valid >> 1 | after << 63,
-            valid_west: valid << 1 | before,
         }
     }
+
+    /// Compares the pixels of [`WARP_ROWS`] rows, from `top` on, with their neighbours. Returns
+    /// the answers, and which pixels of the row after these are valid. All lanes of the warp call
+    /// it.
+    #[inline(always)]
+    fn compare(&self, top: u32) -> (Columns, [bool; 3]) {
+        let mut all = Columns::default();
+        let mut loaded = self.load(top);
+        let mut here = self.row(loaded);
+        let mut bit = 1;
+        let mut coming = self.load_rows(top + 1);
+        let mut y = top;
+        while y < top + WARP_ROWS {
+            let rows = coming;
+            coming = self.load_rows(y + 1 + AHEAD);
+            let [first, second, third, fourth] = rows;
+            let mut take = |next: Loaded<T::Passed>, y: u32| {
+                let below = self.row(next);
+                all.add(bit, self.are_valid(loaded, y), here, below);
+                here = below;
+                loaded = next;
+                bit <<= 1;
+            };
+            take(first, y);
+            take(second, y + 1);
+            take(third, y + 2);
+            take(fourth, y + 3);
+            y += AHEAD;
+        }
+        (all, self.are_valid(loaded, y))
+    }
+
+    #[inline(always)]
+    fn load_rows(&self, y: u32) -> [Loaded<T::Passed>; AHEAD as usize] {
+        [
+            self.load(y),
+            self.load(y + 1),
+            self.load(y + 2),
+            self.load(y + 3),
+        ]
+    }
+}
+
+impl Columns {
+    /// Sets the answers for a row whose bit is `bit`.
+    #[inline(always)]
+    fn add<T: WarpShuffleValue + PartialEq>(
+        &mut self,
+        bit: u32,
+        [low, high, beside]: [bool; 3],
+        here: Row<T>,
+        below: Row<T>,
+    ) {
+        let set = |is: bool| if is { bit } else { 0 };
+        self.valid[0] |= set(low);
+        self.valid[1] |= set(high);
+        self.valid[2] |= set(beside);
+        self.e[0] |= set(here.values[0] == here.east[0]);
+        self.e[1] |= set(here.values[1] == here.east[1]);
+        self.s[0] |= set(here.values[0] == below.values[0]);
+        self.s[1] |= set(here.values[1] == below.values[1]);
+        self.se[0] |= set(here.values[0] == below.east[0]);
+        self.se[1] |= set(here.values[1] == below.east[1]);
+        self.rising[0] |= set(here.east[0] == below.values[0]);
+        self.rising[1] |= set(here.east[1] == below.values[1]);
+        self.first_sw |= set(here.values[0] == below.before);
+    }
+}
+
+/// The words of the lane's row, from the bits of all lanes' columns.
+#[inline(always)]
+fn row_word([low, high]: [u32; 2], lane: u32) -> u64 {
+    u64::from(transposed(low, lane)) | u64::from(transposed(high, lane)) << 32
 }
 
 /// The word of a predicate that lane `i` knows for pixels `i` and `i + 32`.
@@ -367,31 +430,48 @@ fn word_of(low: bool, high: bool) -> u64 {
     u64::from(low) | u64::from(high) << 32
 }
 
-/// The pixels at which two values of each lane's pixels are equal.
-#[inline(always)]
-fn equal<T: PartialEq>(a: [T; 2], b: [T; 2]) -> u64 {
-    let [a_low, a_high] = a;
-    let [b_low, b_high] = b;
-    word_of(a_low == b_low, a_high == b_high)
+/// The valid pixels of a word in one row, and of those before it and after it.
+#[derive(Clone, Copy)]
+struct Valid {
+    here: u64,
+    /// The pixels whose neighbour to the east, or to the west, is valid.
+    east: u64,
+    west: u64,
 }
 
-impl<T: WarpShuffleValue + PartialEq> Row<T> {
-    /// The pixels that are equal to their neighbour to the E, S, SE and SW, given the row below.
+impl Validity<'_> {
+    /// The word of the mask; all pixels without one.
     #[inline(always)]
-    fn beside(&self, below: &Self) -> [u64; BESIDE_WORDS as usize] {
-        // A pixel's southwest neighbour is below the pixel before it, whose east neighbour is
-        // compared.
-        // planted: equality-west
-        let southwest = equal(self.east, below.values) << 1;
-        let first = warp::warp_vote_ballot(FULL_MASK, self.values[0] == below.before) & 1;
-        [
-            equal(self.values, self.east) & self.valid_east,
-            // planted: equality-valid
-            equal(self.values, below.values) & below.valid,
-            equal(self.values, below.east) & below.valid_east,
-            (southwest | u64::from(first)) & below.valid_west,
-        ]
-        .map(|word| word & self.valid)
+    fn word(&self, raster: Raster, word_x: u32, y: u32) -> u64 {
+        if self.mask.is_empty() {
+            return u64::MAX;
+        }
+        if word_x < raster.row_words && y < raster.height {
+            self.mask.ldg(y * raster.row_words + word_x)
+        } else {
+            0
+        }
+    }
+
+    /// What the mask leaves of the valid pixels of a row: of a word's, of the one before it, and of
+    /// the one after it.
+    #[inline(always)]
+    fn of_row(
+        &self,
+        raster: Raster,
+        (word_x, y): (u32, u32),
+        valid: u64,
+        beside: [u32; 2],
+    ) -> Valid {
+        let here = valid & self.word(raster, word_x, y);
+        let before = u64::from(beside[0]) & self.word(raster, word_x.wrapping_sub(1), y) >> 63;
+        // planted: equality-mask
+        let after = u64::from(beside[1]) & self.word(raster, word_x + 1, y);
+        Valid {
+            here,
+            east: here >> 1 | after << 63,
+            west: here << 1 | before,
+        }
     }
 }
 
@@ -399,9 +479,9 @@ impl<T: WarpShuffleValue + PartialEq> Row<T> {
 ///
 /// ```text
 /// for each row: load the values of the row after the next, two per lane and one to each side
-///               pass the next row's values to the lane before: its neighbours to the east
-///               compare both rows; ballots make words of the answers
-///               keep only what is valid at both ends
+///               pass them to the lane before: its neighbours to the east
+///               compare both rows; each lane keeps the answers of its columns, a bit per row
+/// transpose: each lane gets the words of a row; keep only what is valid at both ends
 /// ```
 #[inline(always)]
 fn compare<T: Value>(
@@ -418,32 +498,49 @@ fn compare<T: Value>(
         return;
     }
     let word_x = warps - stripe * raster.row_words;
-    let values = Values::new(values, validity, raster, word_x, lane);
-    let mut here = values.row(values.load(top), top);
-    let mut coming = values.load(top + 1);
-    let end = raster.height.min(top + WARP_ROWS);
-    let mut y = top;
-    while y < end {
-        let loaded = coming;
-        if y + 1 < end {
-            coming = values.load(y + 2);
-        }
-        let below = values.row(loaded, y + 1);
-        let [e, s, se, sw] = here.beside(&below);
+    let values = Values::new(values, validity.pitch, raster, word_x, lane);
+    let (columns, after_last) = values.compare(top);
+    let lane_of = |bits: u32, lane: u32| warp::warp_shuffle_idx(FULL_MASK, bits, lane, WARP_SIZE).0;
+    let bit_of = |bits: u32, y: u32| bits >> y & 1;
+
+    let y = top + lane;
+    let (before, after) = (lane_of(columns.valid[2], 0), lane_of(columns.valid[2], 31));
+    let valid = row_word([columns.valid[0], columns.valid[1]], lane);
+    let beside = [bit_of(before, lane), bit_of(after, lane)];
+    let own = validity.of_row(raster, (word_x, y), valid, beside);
+    let last_beside = warp::warp_vote_ballot(FULL_MASK, after_last[2]);
+    let last = validity.of_row(
+        raster,
+        (word_x, top + WARP_ROWS),
+        word_of(after_last[0], after_last[1]),
+        [last_beside & 1, last_beside >> 31],
+    );
+    let from_next = |own: u64, last: u64| {
+        let half = |which: u32| lane_of((own >> (32 * which)) as u32, lane + 1);
+        let next = u64::from(half(0)) | u64::from(half(1)) << 32;
+        // planted: equality-last-row
+        if lane + 1 < WARP_SIZE { next } else { last }
+    };
+    let below = Valid {
+        here: from_next(own.here, last.here),
+        east: from_next(own.east, last.east),
+        west: from_next(own.west, last.west),
+    };
+    // A pixel's southwest neighbour is below the pixel before it, whose east neighbour is compared.
+    let first_sw = u64::from(bit_of(lane_of(columns.first_sw, 0), lane));
+    // planted: equality-west
+    let sw = row_word(columns.rising, lane) << 1 | first_sw;
+    let e = row_word(columns.e, lane) & own.here & own.east;
+    // planted: equality-valid
+    let s = row_word(columns.s, lane) & own.here & below.here;
+    let se = row_word(columns.se, lane) & own.here & below.east;
+    let sw = sw & own.here & below.west;
+    if y < raster.height {
         let word = y as usize * raster.row_words as usize + word_x as usize;
-        if lane < BESIDE_WORDS {
-            // The planes' order, by selects in place of branches.
-            let is_odd = lane % 2 == 1;
-            let [first, second] = [if is_odd { s } else { e }, if is_odd { sw } else { se }];
-            let own = if lane < SE { first } else { second };
-            planes
-                .beside
-                .st(word * BESIDE_WORDS as usize + lane as usize, own);
-        } else if lane == BESIDE_WORDS {
-            planes.valid.st(word, here.valid);
-        }
-        here = below;
-        y += 1;
+        let at = word * BESIDE_WORDS as usize;
+        planes.valid.st(word, own.here);
+        planes.beside.st_vector(at + E as usize, [e, s]);
+        planes.beside.st_vector(at + SE as usize, [se, sw]);
     }
 }
 
@@ -457,7 +554,7 @@ macro_rules! equality_kernel {
         /// `values` has an element for each pixel, rows of the image's width `validity.pitch`
         /// elements apart; the views in `validity` and `planes` have the lengths that their fields
         /// say. Nothing else uses `planes` meanwhile. The launch has [`threads`] threads.
-        #[kernel(block = BLOCK, min_blocks = 5)]
+        #[kernel(block = BLOCK, min_blocks = 4)]
         pub unsafe fn $name(
             values: View<'_, $t>,
             background: View<'_, $t>,

@@ -278,7 +278,6 @@ pub(super) fn measure<G: Gpu, L: Label>(
     let Some(mut tables) = summed.sum_up_all(gpu)? else {
         return Ok(None);
     };
-    drop(summed);
     let (before, rows) = tables.find_labels(gpu, labels.background_values())?;
     let both = tables.write_columns(gpu, &before, rows, intensities.sign, wanted, options)?;
     in_order(both, rows as usize, options.properties.as_slice()).map(Some)
