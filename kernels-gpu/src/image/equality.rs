@@ -478,8 +478,8 @@ impl Validity<'_> {
 /// Compares the values of a warp's words, from its first row down.
 ///
 /// ```text
-/// for each row: load the values of the row after the next, two per lane and one to each side
-///               pass them to the lane before: its neighbours to the east
+/// for each row: load the values of a row further down, two per lane and one to each side
+///               pass the next row's to the lane before: its neighbours to the east
 ///               compare both rows; each lane keeps the answers of its columns, a bit per row
 /// transpose: each lane gets the words of a row; keep only what is valid at both ends
 /// ```
