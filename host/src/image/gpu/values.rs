@@ -201,9 +201,9 @@ impl<G: Gpu, T: PixelValue> DeviceValues<G, T> {
         values.finish()
     }
 
-    /// Queues the addition of all valid pixels to their labels' sums, those that `bits` ask for.
-    /// The image has fewer than 2³¹ pixels, and as many times the square of its longer side are below
-    /// 2⁶⁴.
+    /// Queues the addition of all pixels to their labels' sums, those of background too; `bits` say
+    /// which sums. The image has fewer than 2³¹ pixels, and as many times the square of its longer
+    /// side are below 2⁶⁴.
     pub(crate) fn sum_shapes(
         &self,
         gpu: &G,
