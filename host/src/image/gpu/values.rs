@@ -182,23 +182,11 @@ impl<G: Gpu, T: PixelValue> DeviceValues<G, T> {
     /// Queues the addition of all pixels to their labels' sums, those of background too. The image
     /// has fewer than 2³² pixels.
     pub(crate) fn sum_tiles(&self, gpu: &G, table: &mut LabelTableBuffers<OnGpu<G>>) -> Result<()> {
-        let raster = self.raster()?;
-        let none = gpu.alloc(0)?;
-        let values = gpu.using(&self.values)?;
-        let mask = gpu.using(self.mask.as_ref().map_or(&none, DeviceImage::words))?;
-        let image = LabelPixels {
-            values: values.view(),
-            validity: Validity {
-                mask: mask.view(),
-                pitch: self.pitch,
-            },
-            raster,
-        };
-        // SAFETY: the sizes were checked when the image was made, `gpu` has acquired all that it
-        // has not allocated, and the table belongs to this queue.
-        unsafe { T::sum_tiles(&gpu.launcher(), image, table.views())? };
-        mask.finish()?;
-        values.finish()
+        self.with_pixels(gpu, |pixels| {
+            // SAFETY: the sizes were checked when the image was made, its buffers have been
+            // acquired, and the table belongs to this queue.
+            unsafe { T::sum_tiles(&gpu.launcher(), pixels, table.views()) }
+        })
     }
 
     /// Queues the addition of all pixels to their labels' sums, those of background too; `bits` say
@@ -214,29 +202,40 @@ impl<G: Gpu, T: PixelValue> DeviceValues<G, T> {
             &mut ShapeTableBuffers<OnGpu<G>>,
         ),
     ) -> Result<()> {
+        self.with_pixels(gpu, |pixels| {
+            let image = LabelShapes {
+                pixels,
+                intensities,
+                bits,
+            };
+            // SAFETY: the sizes were checked when the image was made, its buffers and those of
+            // intensities have been acquired, and the tables belong to this queue.
+            unsafe { T::sum_shapes(&gpu.launcher(), image, table.views(), shapes.views()) }
+        })
+    }
+
+    /// Calls `launch`, which queues work on the pixels, while their buffers are acquired.
+    fn with_pixels(
+        &self,
+        gpu: &G,
+        launch: impl FnOnce(ValuePixels<'_, T>) -> Result<()>,
+    ) -> Result<()> {
         let raster = self.raster()?;
         let none = gpu.alloc(0)?;
         let values = gpu.using(&self.values)?;
-        let mask = gpu.using(self.mask.as_ref().map_or(&none, DeviceImage::words))?;
         let background = gpu.using(&self.background)?;
-        let image = LabelShapes {
-            pixels: LabelPixels {
-                values: values.view(),
-                validity: Validity {
-                    mask: mask.view(),
-                    pitch: self.pitch,
-                },
-                raster,
-            },
+        let mask = gpu.using(self.mask.as_ref().map_or(&none, DeviceImage::words))?;
+        launch(ValuePixels {
+            values: values.view(),
             background: background.view(),
-            intensities,
-            bits,
-        };
-        // SAFETY: the sizes were checked when the image was made, `gpu` has acquired all that it
-        // has not allocated, and the tables belong to this queue.
-        unsafe { T::sum_shapes(&gpu.launcher(), image, table.views(), shapes.views())? };
-        background.finish()?;
+            validity: Validity {
+                mask: mask.view(),
+                pitch: self.pitch,
+            },
+            raster,
+        })?;
         mask.finish()?;
+        background.finish()?;
         values.finish()
     }
 
@@ -258,28 +257,12 @@ impl<G: Gpu, T: PixelValue> DeviceValues<G, T> {
             valid: gpu.alloc(words)?,
             beside: gpu.alloc(words * BESIDE_WORDS as usize)?,
         };
-        let none = gpu.alloc(0)?;
-        let values = gpu.using(&self.values)?;
-        let background = gpu.using(&self.background)?;
-        let mask = gpu.using(self.mask.as_ref().map_or(&none, DeviceImage::words))?;
-        let validity = Validity {
-            mask: mask.view(),
-            pitch: self.pitch,
-        };
-        // SAFETY: the sizes were checked when the image was made, the planes have those that the
-        // kernel asks for, and `gpu` has acquired all that it has not allocated.
-        unsafe {
-            T::find_equal(
-                &gpu.launcher(),
-                threads(self.width, self.height),
-                [values.view(), background.view()],
-                validity,
-                planes.view_mut(),
-            )?;
-        }
-        mask.finish()?;
-        background.finish()?;
-        values.finish()?;
+        self.with_pixels(gpu, |pixels| {
+            // SAFETY: the sizes were checked when the image was made, the planes have those that
+            // the kernel asks for, and belong to this queue, and the image's buffers have been
+            // acquired.
+            unsafe { T::find_equal(&gpu.launcher(), pixels, planes.view_mut()) }
+        })?;
         Ok(planes)
     }
 }
@@ -330,9 +313,7 @@ pub trait DeviceValue: cuda_std::Pod {
     /// That of the kernel.
     unsafe fn find_equal<G: Gpu>(
         on: &GpuLauncher<'_, G>,
-        threads: u64,
-        values: [View<'_, Self>; 2],
-        validity: Validity<'_>,
+        pixels: ValuePixels<'_, Self>,
         planes: EqualityPlanesMut<'_>,
     ) -> Result<()>;
 
@@ -386,7 +367,7 @@ pub trait DeviceValue: cuda_std::Pod {
     /// That of the kernel.
     unsafe fn sum_tiles<G: Gpu>(
         on: &GpuLauncher<'_, G>,
-        image: LabelPixels<'_, Self>,
+        image: ValuePixels<'_, Self>,
         table: LabelTable<'_>,
     ) -> Result<()>;
 
@@ -420,17 +401,18 @@ fn tile_blocks(blocks: u64, raster: Raster) -> Result<u32> {
     })
 }
 
-/// An image of labels, as [`DeviceValue::sum_tiles`] takes it.
-pub struct LabelPixels<'a, T: cuda_std::Pod> {
+/// An image of values, as kernels take it.
+pub struct ValuePixels<'a, T: cuda_std::Pod> {
     values: View<'a, T>,
+    /// The values of background.
+    background: View<'a, T>,
     validity: Validity<'a>,
     raster: Raster,
 }
 
 /// An image of labels and of intensities, as [`DeviceValue::sum_shapes`] takes it.
 pub struct LabelShapes<'a, T: cuda_std::Pod> {
-    pixels: LabelPixels<'a, T>,
-    background: View<'a, T>,
+    pixels: ValuePixels<'a, T>,
     intensities: Intensities<'a>,
     bits: u32,
 }
@@ -481,7 +463,7 @@ macro_rules! device_values {
         unreachable!("labels are integers")
     }};
     (@tiles $on:ident, $image:ident, $table:ident; $tiles:ident) => {{
-        let LabelPixels { values, validity, raster } = $image;
+        let ValuePixels { values, validity, raster, .. } = $image;
         let values = as_bits(values);
         let rows = RowsOfValues { values, pitch: validity.pitch };
         let blocks = tile_blocks(tiles::blocks(raster.width, raster.height), raster)?;
@@ -493,8 +475,8 @@ macro_rules! device_values {
         unreachable!("labels are integers")
     }};
     (@shapes $on:ident, $image:ident, $table:ident, $sums:ident; $shapes:ident) => {{
-        let LabelShapes { pixels, background, intensities, bits } = $image;
-        let LabelPixels { values, validity, raster } = pixels;
+        let LabelShapes { pixels, intensities, bits } = $image;
+        let ValuePixels { values, background, validity, raster } = pixels;
         let [values, background] = [values, background].map(as_bits);
         let rows = RowsOfValues { values, pitch: validity.pitch };
         let blocks = tile_blocks(shapes::blocks(raster.width, raster.height), raster)?;
@@ -557,7 +539,7 @@ macro_rules! device_values {
 
             unsafe fn sum_tiles<G: Gpu>(
                 on: &GpuLauncher<'_, G>,
-                image: LabelPixels<'_, Self>,
+                image: ValuePixels<'_, Self>,
                 table: LabelTable<'_>,
             ) -> Result<()> {
                 device_values!(@tiles on, image, table; $($tiles)?)
@@ -582,13 +564,13 @@ macro_rules! device_values {
 
             unsafe fn find_equal<G: Gpu>(
                 on: &GpuLauncher<'_, G>,
-                threads: u64,
-                values: [View<'_, Self>; 2],
-                validity: Validity<'_>,
+                pixels: ValuePixels<'_, Self>,
                 planes: EqualityPlanesMut<'_>,
             ) -> Result<()> {
+                let ValuePixels { values, background, validity, raster } = pixels;
                 // Integers of one size are equal if their bits are.
-                let [values, background] = values.map(as_bits::<_, $bits>);
+                let [values, background] = [values, background].map(as_bits::<_, $bits>);
+                let threads = threads(raster.width, raster.height);
                 // SAFETY: the caller's promise.
                 unsafe {
                     $equality::launch_threads(on, threads, values, background, validity, planes)
