@@ -118,8 +118,11 @@ fn cross(a: I64Vec2, b: I64Vec2) -> i128 {
 /// Twice the signed area, positive if the polygon runs counter-clockwise on the screen (x to the
 /// right, y down).
 pub(crate) fn doubled_area(points: &[IVec2]) -> i128 {
+    // The cross product of any two points fits 64 bits.
+    let cross =
+        |(a, b): (IVec2, IVec2)| i64::from(a.x) * i64::from(b.y) - i64::from(b.x) * i64::from(a.y);
     -edges(points)
-        .map(|(a, b)| cross(a.as_i64vec2(), b.as_i64vec2()))
+        .map(|edge| i128::from(cross(edge)))
         .sum::<i128>()
 }
 

@@ -447,7 +447,7 @@ const RINGS: &str = "the rings of polygons";
 /// since shapely takes only rings of four or more coordinates.
 pub(crate) fn rings<'py>(
     py: Python<'py>,
-    contours: &(impl ContourSource + Sync),
+    contours: &impl ContourSource,
     indices: Range<usize>,
 ) -> PyResult<Rings<'py>> {
     let made = py.detach(|| -> PyResult<_> {

@@ -60,6 +60,7 @@ mod progress;
 mod regions;
 mod route;
 mod scale;
+mod shares;
 mod source;
 mod svg_start;
 mod temporaries;

@@ -3,7 +3,7 @@
 use glam::IVec2;
 
 use super::image::{Affine, GeoReference};
-use crate::geometry::doubled_area;
+use crate::geometry::{BoundingBox, doubled_area};
 
 /// Where points go: to pixel coordinates, x right and y down, or to those of a georeference.
 pub(super) struct Placement {
@@ -18,6 +18,27 @@ pub(super) struct Placement {
 pub(super) enum Winding {
     Clockwise,
     CounterClockwise,
+}
+
+/// The least and the greatest coordinates: x, y, x, y.
+pub(super) type Envelope = [f64; 4];
+
+/// The envelope of no points.
+pub(super) const NO_ENVELOPE: Envelope = [
+    f64::INFINITY,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    f64::NEG_INFINITY,
+];
+
+/// The envelope of the points of both.
+pub(super) fn union(a: Envelope, b: Envelope) -> Envelope {
+    [
+        a[0].min(b[0]),
+        a[1].min(b[1]),
+        a[2].max(b[2]),
+        a[3].max(b[3]),
+    ]
 }
 
 impl Placement {
@@ -57,6 +78,22 @@ impl Placement {
         match &self.transform {
             None => (x, y),
             Some(map) => map.apply(x + self.half, y + self.half),
+        }
+    }
+
+    /// The least and the greatest coordinates of points.
+    pub(super) fn envelope(&self, points: &[IVec2]) -> Envelope {
+        let around = |points: &[IVec2]| {
+            points.iter().fold(NO_ENVELOPE, |envelope, &point| {
+                let (x, y) = self.position(point);
+                union(envelope, [x, y, x, y])
+            })
+        };
+        let keeps_axes = self.transform.is_none_or(|map| map.keeps_axes());
+        match BoundingBox::of(points) {
+            // Where each coordinate depends on one of the points' coordinates, monotonically.
+            Some(corners) if keeps_axes => around(&[corners.min, corners.max]),
+            _ => around(points),
         }
     }
 

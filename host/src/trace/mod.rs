@@ -33,7 +33,7 @@ pub use gpu::{
 };
 pub(crate) use gpu::{Rings, ValueContoursOf};
 pub use parts::{BandTracer, ContourPart, RegionPart, RegionTracer, StoredContours, StoredRegions};
-pub use source::ContourSource;
+pub use source::{ContourSource, PointRoom, RangePoints};
 pub use value_band::ValueBand;
 
 use crate::backend::Backend;

@@ -17,7 +17,7 @@ pub(crate) fn file(bytes: &[u8]) -> NamedTempFile {
 }
 
 /// A sequence of numbers that only `seed` decides (a xorshift).
-struct Numbers(u64);
+pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {
     fn next(&mut self) -> u64 {
@@ -27,7 +27,7 @@ impl Numbers {
         self.0
     }
 
-    fn between(&mut self, low: u64, high: u64) -> u64 {
+    pub(crate) fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.next() % (high - low + 1)
     }
 

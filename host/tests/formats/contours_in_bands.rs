@@ -9,19 +9,8 @@ use trazar::generate::{self, Pattern};
 use trazar::trace::{BandTracer, ContourOptions};
 use trazar::{Approximation, BinaryImage, Engine, Geometry, Retrieval, TraceOptions};
 
+use crate::bands::Numbers;
 use crate::tiffs::Form;
-
-/// A sequence of numbers that only the seed decides (a xorshift).
-struct Numbers(u64);
-
-impl Numbers {
-    fn between(&mut self, low: u64, high: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        low + self.0 % (high - low + 1)
-    }
-}
 
 /// The image as a file of the format with this number.
 fn encode(image: &BinaryImage, format: u64) -> Vec<u8> {

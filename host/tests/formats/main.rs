@@ -4,6 +4,7 @@
 
 mod bands;
 mod contours_in_bands;
+mod contours_in_files;
 mod georeference;
 mod raster;
 mod regions;

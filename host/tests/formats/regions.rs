@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use trazar::formats::{
-    FileValue, GdsOptions, RegionWriteOptions, read_raster, write_regions_flatgeobuf,
-    write_regions_gds, write_regions_geojson, write_regions_geojson_lines,
-    write_regions_geojson_sequence, write_regions_svg,
+    FileValue, GdsOptions, RegionSource, RegionWriteOptions, count_regions, read_raster,
+    write_regions_flatgeobuf, write_regions_gds, write_regions_geojson,
+    write_regions_geojson_lines, write_regions_geojson_sequence, write_regions_svg,
 };
+use trazar::trace::RegionTracer;
 use trazar::{Connectivity, Engine, Error, RegionOptions, Regions, Samples, ValueImage};
 
-use crate::bands::file;
+use crate::bands::{Numbers, file};
 use crate::tiffs::Form;
 
 /// A polygon's rings, the outer one first, with what is said of it.
@@ -287,29 +288,38 @@ fn of_flatgeobuf(file: &[u8]) -> (Vec<Feature>, u64, Option<u64>) {
 #[track_caller]
 fn check<T: FileValue>(regions: &Regions<T>, number: impl Fn(T) -> f64, column: u64) {
     let expected = features(regions, number, |x, y| [x, y]);
-    let options = RegionWriteOptions::default();
-    let json = written(|out| write_regions_geojson(regions, &options, out));
+    check_files(regions, &RegionWriteOptions::default(), &expected, column);
+}
+
+#[track_caller]
+fn check_files(
+    regions: &impl RegionSource,
+    options: &RegionWriteOptions,
+    expected: &[Feature],
+    column: u64,
+) {
+    let json = written(|out| write_regions_geojson(regions, options, out));
     let json: Value = serde_json::from_slice(&json).unwrap();
     assert_eq!(json["type"], "FeatureCollection");
     assert_eq!(json.get("crs"), None);
     let found = json["features"].as_array().unwrap().iter().map(of_json);
-    same(found.collect(), &expected);
-    let lines = written(|out| write_regions_geojson_lines(regions, &options, out));
+    same(found.collect(), expected);
+    let lines = written(|out| write_regions_geojson_lines(regions, options, out));
     let lines = String::from_utf8(lines).unwrap();
     let found = lines
         .lines()
         .map(|line| of_json(&serde_json::from_str(line).unwrap()));
-    same(found.collect(), &expected);
-    let sequence = written(|out| write_regions_geojson_sequence(regions, &options, out));
+    same(found.collect(), expected);
+    let sequence = written(|out| write_regions_geojson_sequence(regions, options, out));
     assert_eq!(
         String::from_utf8(sequence).unwrap().replace('\u{1e}', ""),
         lines
     );
     let (found, kind, crs) = of_flatgeobuf(&written(|out| {
-        write_regions_flatgeobuf(regions, &options, out)
+        write_regions_flatgeobuf(regions, options, out)
     }));
     assert_eq!((kind, crs), (column, None));
-    same(found, &expected);
+    same(found, expected);
 }
 
 #[test]
@@ -442,8 +452,78 @@ fn small_regions_are_left_out() {
     }
 }
 
+/// Threads encode shares of the regions, several batches of them; a region of more than 2¹⁹ points
+/// is encoded alone.
+#[test]
+fn many_regions_and_large_ones() {
+    let mut numbers = Numbers(trazar_test_seeds::seed_or(11));
+    let mut noise = |count: usize, zeros: u64| -> Vec<u8> {
+        let mut pixel = || match numbers.between(0, 99) {
+            percent if percent < zeros => 0,
+            percent => percent as u8 % 5,
+        };
+        (0..count).map(|_| pixel()).collect()
+    };
+    // Of 70 % of the pixels, most are one region.
+    let rasters = [(500, 450, 0), (1000, 850, 70)];
+    let spill = tempfile::tempdir().unwrap();
+    for (width, height, zeros) in rasters {
+        let values = noise(width * height, zeros);
+        let size = (width as u32, height as u32);
+        let is_large = zeros > 0;
+        let regions = trace(size, &values, Connectivity::Four);
+        let all = features(&regions, f64::from, |x, y| [x, y]);
+        let points = |feature: &Feature| feature.rings.iter().map(Vec::len).sum::<usize>();
+        let total: usize = all.iter().map(points).sum();
+        assert!(total > 1 << 19, "{total}");
+        assert_eq!(
+            all.iter().any(|feature| points(feature) > 1 << 19),
+            is_large
+        );
+
+        let options = RegionOptions::default();
+        let tracer = RegionTracer::in_file(size.0, &options, spill.path()).unwrap();
+        let mut bands = values.chunks(width * 100);
+        let stored = tracer.trace(|| Ok(bands.next().map(<[u8]>::to_vec)));
+        let stored = stored.unwrap();
+        check_files(&regions, &RegionWriteOptions::default(), &all, 1);
+        for min_area in [0, 1000, 1_000_000] {
+            let options = RegionWriteOptions::default().min_area(min_area);
+            let expected: Vec<_> = all.iter().filter(|f| f.area >= min_area).cloned().collect();
+            assert_eq!(
+                expected.is_empty(),
+                min_area > 1000 || min_area == 1000 && !is_large
+            );
+            check_files(&stored, &options, &expected, 1);
+            assert_eq!(
+                count_regions(&stored, min_area).unwrap(),
+                expected.len() as u64
+            );
+        }
+        let (options, gds) = (RegionWriteOptions::default(), GdsOptions::default());
+        let mut expected = BTreeMap::new();
+        for value in values {
+            *expected.entry(u16::from(value)).or_default() += 2;
+        }
+        let of_all = written(|out| write_regions_gds(&regions, &options, &gds, out));
+        assert_eq!(layers(&of_all), expected);
+        assert!(of_all == written(|out| write_regions_gds(&stored, &options, &gds, out)));
+        let picture = written(|out| write_regions_svg(&regions, &options, out));
+        assert!(picture == written(|out| write_regions_svg(&stored, &options, out)));
+        let picture = String::from_utf8(picture).unwrap();
+        let titles = picture
+            .lines()
+            .filter_map(|line| line.split_once("region "));
+        let titles: Vec<_> = titles
+            .map(|(_, rest)| rest.split_once(',').unwrap().0)
+            .collect();
+        let numbers: Vec<_> = (1..=all.len()).map(|number| number.to_string()).collect();
+        assert!(titles == numbers);
+    }
+}
+
 /// The doubled areas of each layer's boundaries.
-fn layers(mut stream: &[u8]) -> BTreeMap<u16, i64> {
+pub(crate) fn layers(mut stream: &[u8]) -> BTreeMap<u16, i64> {
     let mut areas = BTreeMap::new();
     let mut layer = 0;
     while let [high, low, kind, ..] = *stream {

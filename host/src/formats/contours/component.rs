@@ -4,7 +4,7 @@ use glam::IVec2;
 
 use crate::Result;
 use crate::memory::{push, reserve};
-use crate::trace::ContourSource;
+use crate::trace::{ContourSource, RangePoints};
 
 /// Memory for the points of one component at a time, reused for the next.
 #[derive(Default)]
@@ -14,11 +14,13 @@ pub(in crate::formats) struct Component {
 }
 
 impl Component {
-    /// The points of contour `outer`, and those of the contours directly inside.
+    /// The points of contour `outer`, and those of the contours directly inside. `near` has points
+    /// of contours around `outer`; others are read.
     pub(in crate::formats) fn rings<'a, C: ContourSource>(
         &'a mut self,
         contours: &'a C,
         outer: usize,
+        near: RangePoints<'a>,
     ) -> Result<Vec<&'a [IVec2]>> {
         self.indices.clear();
         for index in std::iter::once(outer).chain(contours.children(outer)) {
@@ -33,7 +35,10 @@ impl Component {
         let mut rings = Vec::new();
         reserve(&mut rings, self.indices.len(), HOLES)?;
         for (&index, room) in self.indices.iter().zip(&mut self.rooms) {
-            rings.push(contours.points_of(index, room)?);
+            rings.push(match near.get(index) {
+                Some(points) => points,
+                None => contours.points_of(index, room)?,
+            });
         }
         Ok(rings)
     }

@@ -7,15 +7,17 @@
 //! one after the other. Besides the contours, memory holds at most a copy of the points of one
 //! component, while that component is divided.
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 
 use glam::IVec2;
 
 use super::component::Component;
 use super::polygon::Pieces;
 use crate::error::{Error, OptionProblem, Result, WriteProblem, short};
+use crate::formats::shares::{Share, Sink, family_points, shares, write_shares};
+use crate::memory::reserve;
 use crate::options::setters;
-use crate::trace::ContourSource;
+use crate::trace::{ContourSource, PointRoom};
 use crate::{BorderKind, Geometry};
 
 /// The largest number of vertices of a boundary. A record has at most 65,534 bytes: 4 for its head
@@ -184,16 +186,37 @@ pub fn write_contours_gds(
 ) -> Result<()> {
     options.validate()?;
     check(contours, options)?;
-    let mut stream = Stream::start(out, contours.height(), options)?;
-    let mut component = Component::default();
-    for outer in 0..contours.len() {
-        if contours.kinds()[outer] != BorderKind::Outer {
-            continue;
-        }
-        let rings = component.rings(contours, outer)?;
-        stream.polygon(&rings, options.layer)?;
-    }
-    stream.finish()
+    let records = Records::new(contours.height(), options);
+    write_stream(&records, out, |out| {
+        let is_outer = |index: usize| contours.kinds()[index] == BorderKind::Outer;
+        let encode = |share: &Share, room: &mut PointRoom, text: &mut Sink<'_>| {
+            let near = share.points(contours, room)?;
+            let mut component = Component::default();
+            for outer in share.contours.clone().filter(|&index| is_outer(index)) {
+                let rings = component.rings(contours, outer, near)?;
+                records.put_polygon(text, &rings, options.layer)?;
+            }
+            Ok(())
+        };
+        let points = |index| is_outer(index).then(|| family_points(contours, index));
+        write_shares(shares(0..contours.len(), points), encode, "", out)
+    })
+}
+
+/// Writes a stream, whose boundaries `write` writes.
+pub(in crate::formats) fn write_stream<W: Write>(
+    records: &Records<'_>,
+    mut out: W,
+    write: impl FnOnce(&mut W) -> Result<()>,
+) -> Result<()> {
+    let mut bytes = Vec::new();
+    records.put_start(&mut bytes);
+    out.write_all(&bytes)?;
+    write(&mut out)?;
+    bytes.clear();
+    records.put_end(&mut bytes);
+    out.write_all(&bytes)?;
+    Ok(out.flush()?)
 }
 
 fn unwritable(problem: WriteProblem, reason: impl Into<String>) -> Error {
@@ -234,89 +257,103 @@ const DATATYPE: RecordType = [0x0e, 2];
 const XY: RecordType = [0x10, 3];
 const ENDEL: RecordType = [0x11, 0];
 
-/// A stream that is being written.
-pub(in crate::formats) struct Stream<'a, W: Write> {
-    out: BufWriter<W>,
+/// Writes the records of a stream.
+pub(in crate::formats) struct Records<'a> {
     /// The image's height, and the options, which are valid for it.
     height: i32,
     options: &'a GdsOptions,
 }
 
-impl<'a, W: Write> Stream<'a, W> {
-    /// Writes what comes before the boundaries.
-    pub(in crate::formats) fn start(out: W, height: u32, options: &'a GdsOptions) -> Result<Self> {
-        let mut stream = Self {
-            out: BufWriter::with_capacity(1 << 16, out),
+impl<'a> Records<'a> {
+    /// For an image of this height, which the options are valid for.
+    pub(in crate::formats) fn new(height: u32, options: &'a GdsOptions) -> Self {
+        Self {
             height: height as i32,
             options,
-        };
+        }
+    }
+
+    /// Puts what comes before the boundaries.
+    pub(in crate::formats) fn put_start(&self, out: &mut Vec<u8>) {
+        let options = self.options;
         // Last modified, last accessed: year, month, day, hour, minute, second.
         let dates: Vec<u8> = [1970i16, 1, 1, 0, 0, 0]
             .repeat(2)
             .into_iter()
             .flat_map(i16::to_be_bytes)
             .collect();
-        stream.record(HEADER, &600i16.to_be_bytes())?;
-        stream.record(BGNLIB, &dates)?;
-        stream.name(LIBNAME, &options.library)?;
+        put_record(out, HEADER, &600i16.to_be_bytes());
+        put_record(out, BGNLIB, &dates);
+        put_name(out, LIBNAME, &options.library);
         let units = [
             real(options.database_unit / options.user_unit),
             real(options.database_unit),
         ];
-        stream.record(UNITS, units.map(u64::to_be_bytes).as_flattened())?;
-        stream.record(BGNSTR, &dates)?;
-        stream.name(STRNAME, &options.cell)?;
-        Ok(stream)
+        put_record(out, UNITS, units.map(u64::to_be_bytes).as_flattened());
+        put_record(out, BGNSTR, &dates);
+        put_name(out, STRNAME, &options.cell);
     }
 
-    /// Writes an outer ring with its holes, divided if it is too long.
-    pub(in crate::formats) fn polygon(&mut self, rings: &[&[IVec2]], layer: u16) -> Result<()> {
+    /// Puts an outer ring with its holes, divided if it is too long.
+    pub(in crate::formats) fn put_polygon(
+        &self,
+        text: &mut Sink<'_>,
+        rings: &[&[IVec2]],
+        layer: u16,
+    ) -> Result<()> {
         let limit = usize::from(self.options.max_vertices);
         if let [ring] = *rings
             && ring.len() <= limit
         {
-            return self.boundary(ring, layer);
+            return self.put_boundary(text, ring, layer);
         }
         for piece in Pieces::new(rings.iter().copied(), limit)? {
-            self.boundary(&piece?, layer)?;
+            self.put_boundary(text, &piece?, layer)?;
         }
         Ok(())
     }
 
-    /// Writes what comes after the boundaries.
-    pub(in crate::formats) fn finish(mut self) -> Result<()> {
-        self.record(ENDSTR, &[])?;
-        self.record(ENDLIB, &[])?;
-        Ok(self.out.flush()?)
+    /// Puts what comes after the boundaries.
+    pub(in crate::formats) fn put_end(&self, out: &mut Vec<u8>) {
+        put_record(out, ENDSTR, &[]);
+        put_record(out, ENDLIB, &[]);
     }
 
-    fn record(&mut self, kind: RecordType, data: &[u8]) -> Result<()> {
-        // A boundary's record is the longest, and fits.
-        let len = (data.len() + 4) as u16;
-        self.out.write_all(&len.to_be_bytes())?;
-        self.out.write_all(&kind)?;
-        Ok(self.out.write_all(data)?)
-    }
-
-    /// Writes a record with a string, padded to an even length.
-    fn name(&mut self, kind: RecordType, name: &str) -> Result<()> {
-        let mut bytes = name.as_bytes().to_vec();
-        bytes.resize(bytes.len().next_multiple_of(2), 0);
-        self.record(kind, &bytes)
-    }
-
-    fn boundary(&mut self, ring: &[IVec2], layer: u16) -> Result<()> {
+    fn put_boundary(&self, text: &mut Sink<'_>, ring: &[IVec2], layer: u16) -> Result<()> {
         let scale = self.options.pixel_size as i32;
-        let height = self.height;
-        self.record(BOUNDARY, &[])?;
-        self.record(LAYER, &layer.to_be_bytes())?;
-        self.record(DATATYPE, &self.options.datatype.to_be_bytes())?;
-        let points = ring.iter().chain(ring.first());
-        let coordinates = points.flat_map(|p| [p.x * scale, (height - p.y) * scale]);
-        let bytes: Vec<u8> = coordinates.flat_map(i32::to_be_bytes).collect();
-        self.record(XY, &bytes)?;
-        self.record(ENDEL, &[])
+        let out = text.bytes();
+        reserve(out, 64 + 8 * (ring.len() + 1), "a boundary to write")?;
+        put_record(out, BOUNDARY, &[]);
+        put_record(out, LAYER, &layer.to_be_bytes());
+        put_record(out, DATATYPE, &self.options.datatype.to_be_bytes());
+        put_head(out, XY, 8 * (ring.len() + 1));
+        for point in ring.iter().chain(ring.first()) {
+            out.extend((point.x * scale).to_be_bytes());
+            out.extend(((self.height - point.y) * scale).to_be_bytes());
+        }
+        put_record(out, ENDEL, &[]);
+        text.write_full()
     }
+}
+
+/// Puts the head of a record with `len` bytes of data.
+fn put_head(out: &mut Vec<u8>, kind: RecordType, len: usize) {
+    // A boundary's record is the longest, and fits.
+    let len = (len + 4) as u16;
+    out.extend(len.to_be_bytes());
+    out.extend(kind);
+}
+
+fn put_record(out: &mut Vec<u8>, kind: RecordType, data: &[u8]) {
+    put_head(out, kind, data.len());
+    out.extend_from_slice(data);
+}
+
+/// Puts a record with a string, padded to an even length.
+fn put_name(out: &mut Vec<u8>, kind: RecordType, name: &str) {
+    let mut bytes = name.as_bytes().to_vec();
+    bytes.resize(bytes.len().next_multiple_of(2), 0);
+    put_record(out, kind, &bytes);
 }
 
 /// `value` as an 8-byte real of GDSII: a sign bit, the exponent of 16 plus 64 (7 bits), and a

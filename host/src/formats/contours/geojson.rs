@@ -8,10 +8,11 @@ use glam::IVec2;
 use super::component::Component;
 use crate::formats::image::GeoReference;
 use crate::formats::placement::{Placement, Winding};
+use crate::formats::shares::{Share, Sink, family_points, shares, write_shares};
 use crate::formats::text::Text;
 use crate::geometry::doubled_area;
 use crate::memory::push;
-use crate::trace::ContourSource;
+use crate::trace::{ContourSource, PointRoom};
 use crate::{BorderKind, Geometry, Result};
 
 /// Writes a GeoJSON feature collection in pixel coordinates: x right, y down, without a
@@ -66,12 +67,13 @@ fn write_collection(
     placement: &Placement,
     out: impl Write,
 ) -> Result<()> {
-    let mut text = Text::new(out)?;
+    let mut out = out;
+    let mut text = Text::new(&mut out)?;
     start_collection(&mut text, placement);
-    let all = 0..contours.len();
-    write_features(contours, all, placement, &mut text, ["", ",", ""])?;
-    text.put("]}");
-    text.finish()
+    text.finish()?;
+    write_features(contours, 0..contours.len(), placement, [",", ""], &mut out)?;
+    out.write_all(b"]}")?;
+    Ok(out.flush()?)
 }
 
 /// Writes GeoJSON features one per line, as [`write_contours_geojson`] writes them in a collection:
@@ -100,12 +102,16 @@ fn write_collection(
 pub fn write_contours_geojson_lines(
     contours: &impl ContourSource,
     indices: Range<usize>,
-    out: impl Write,
+    mut out: impl Write,
 ) -> Result<()> {
-    let mut text = Text::new(out)?;
-    let placement = Placement::pixels();
-    write_features(contours, indices, &placement, &mut text, ["", "", "\n"])?;
-    text.finish()
+    write_features(
+        contours,
+        indices,
+        &Placement::pixels(),
+        ["", "\n"],
+        &mut out,
+    )?;
+    Ok(out.flush()?)
 }
 
 /// Writes the start of a feature collection, up to its first feature.
@@ -119,48 +125,53 @@ pub(in crate::formats) fn start_collection(text: &mut Text<impl Write>, placemen
     text.put("\"features\": [");
 }
 
-/// Writes the features of some contours. The texts come before the first one, before each other
-/// one, and after each.
+/// Writes the features of some contours. The texts come between each two, and after each.
 fn write_features(
     contours: &impl ContourSource,
     indices: Range<usize>,
     placement: &Placement,
-    text: &mut Text<impl Write>,
-    [mut before, between, after]: [&str; 3],
+    [between, after]: [&str; 2],
+    out: impl Write,
 ) -> Result<()> {
-    let mut component = Component::default();
-    for index in indices {
-        let kind = contours.kinds()[index];
-        if kind == BorderKind::Hole && contours.links(index).parent.is_some() {
-            // It is written with its outer border.
-            continue;
-        }
-        let rings = component.rings(contours, index)?;
-        let Some((&outer, inside)) = rings.split_first() else {
-            continue;
-        };
-        let area = doubled_area(outer);
-        let mut holes = Vec::new();
-        let mut flat = Vec::new();
-        if kind == BorderKind::Outer {
-            for &hole in inside {
-                // A Teh-Chin approximation can reduce a hole to two points.
-                let holes = match area != 0 && doubled_area(hole) != 0 {
-                    true => &mut holes,
-                    false => &mut flat,
-                };
-                push(holes, hole, "the holes of a component")?;
+    let has_feature = |index| {
+        contours.kinds()[index] == BorderKind::Outer || contours.links(index).parent.is_none()
+    };
+    let encode = |share: &Share, room: &mut PointRoom, text: &mut Sink<'_>| {
+        let near = share.points(contours, room)?;
+        let mut component = Component::default();
+        let mut before = "";
+        // Other contours are written with their outer border.
+        for index in share.contours.clone().filter(|&index| has_feature(index)) {
+            let kind = contours.kinds()[index];
+            let rings = component.rings(contours, index, near)?;
+            let Some((&outer, inside)) = rings.split_first() else {
+                continue;
+            };
+            let area = doubled_area(outer);
+            let mut holes = Vec::new();
+            let mut flat = Vec::new();
+            if kind == BorderKind::Outer {
+                for &hole in inside {
+                    // A Teh-Chin approximation can reduce a hole to two points.
+                    let holes = match area != 0 && doubled_area(hole) != 0 {
+                        true => &mut holes,
+                        false => &mut flat,
+                    };
+                    push(holes, hole, "the holes of a component")?;
+                }
+            }
+            write_feature(text.put(before), placement, kind, outer, &holes)?;
+            text.put(after);
+            before = between;
+            for hole in flat {
+                write_feature(text.put(before), placement, BorderKind::Hole, hole, &[])?;
+                text.put(after);
             }
         }
-        write_feature(text.put(before), placement, kind, outer, &holes)?;
-        text.put(after);
-        before = between;
-        for hole in flat {
-            write_feature(text.put(before), placement, BorderKind::Hole, hole, &[])?;
-            text.put(after);
-        }
-    }
-    Ok(())
+        Ok(())
+    };
+    let points = |index| has_feature(index).then(|| family_points(contours, index));
+    write_shares(shares(indices, points), encode, between, out)
 }
 
 fn write_feature(

@@ -3,8 +3,9 @@
 use std::io::Write;
 
 use crate::Result;
+use crate::formats::shares::{Share, Sink, own_points, shares, visit_near, write_shares};
 use crate::formats::text::Text;
-use crate::trace::ContourSource;
+use crate::trace::{ContourSource, PointRoom};
 
 /// Writes
 /// `{"width":W,"height":H,"contours":[[[x,y],…],…],"hierarchy":[[next,previous,child,parent],…]}`
@@ -27,24 +28,18 @@ use crate::trace::ContourSource;
 /// # Errors
 /// [`Error::Write`](crate::Error::Write).
 pub fn write_contours_json(contours: &impl ContourSource, out: impl Write) -> Result<()> {
-    let mut text = Text::new(out)?;
+    let mut out = out;
+    let mut text = Text::new(&mut out)?;
     text.put("{\"width\":").integer(contours.width());
     text.put(",\"height\":").integer(contours.height());
     text.put(",\"contours\":[");
-    for index in 0..contours.len() {
-        text.put(if index == 0 { "[" } else { ",[" });
-        let mut between = "[";
-        contours.visit_points(index, &mut |points| {
-            for point in points {
-                text.put(between).integer(point.x);
-                text.put(",").integer(point.y).put("]");
-                text.write_full()?;
-                between = ",[";
-            }
-            Ok(())
-        })?;
-        text.put("]");
-    }
+    text.finish()?;
+    let all = shares(0..contours.len(), |index| Some(own_points(contours, index)));
+    let put = |share: &Share, room: &mut PointRoom, text: &mut Sink<'_>| {
+        put_contours(contours, share, room, text)
+    };
+    write_shares(all, put, ",", &mut out)?;
+    let mut text = Text::new(&mut out)?;
     text.put("],\"hierarchy\":[");
     let mut between = "[";
     for [next, previous, child, parent] in contours.hierarchy() {
@@ -55,4 +50,31 @@ pub fn write_contours_json(contours: &impl ContourSource, out: impl Write) -> Re
     }
     text.put("]}\n");
     text.finish()
+}
+
+/// Puts the points of some contours.
+fn put_contours(
+    contours: &impl ContourSource,
+    share: &Share,
+    room: &mut PointRoom,
+    text: &mut Sink<'_>,
+) -> Result<()> {
+    let near = share.points(contours, room)?;
+    let mut start = "[";
+    for index in share.contours.clone() {
+        text.put(start);
+        let mut between = "[";
+        visit_near(contours, near, index, &mut |points| {
+            for point in points {
+                text.put(between).integer(point.x);
+                text.put(",").integer(point.y).put("]");
+                text.write_full()?;
+                between = ",[";
+            }
+            Ok(())
+        })?;
+        text.put("]");
+        start = ",[";
+    }
+    Ok(())
 }

@@ -9,9 +9,12 @@ use std::io::Write;
 use glam::IVec2;
 
 use crate::formats::scale::display_scale;
+use crate::formats::shares::{
+    Share, Sink, family_points, own_points, shares, visit_near, write_shares,
+};
 use crate::formats::svg_start::put_start;
 use crate::formats::text::Text;
-use crate::trace::ContourSource;
+use crate::trace::{ContourSource, PointRoom, RangePoints};
 use crate::{BorderKind, Geometry, Result};
 
 /// Writes an SVG picture with one unit per pixel. Each outer border forms one path together with
@@ -28,7 +31,8 @@ use crate::{BorderKind, Geometry, Result};
 /// # Errors
 /// [`Error::Write`](crate::Error::Write).
 pub fn write_contours_svg(contours: &impl ContourSource, out: impl Write) -> Result<()> {
-    let mut text = Text::new(out)?;
+    let mut out = out;
+    let mut text = Text::new(&mut out)?;
     let (width, height) = (contours.width(), contours.height());
     let holes = contours
         .kinds()
@@ -57,67 +61,86 @@ pub fn write_contours_svg(contours: &impl ContourSource, out: impl Write) -> Res
     }
     text.put(">\n");
 
-    let is_outer = |&i: &usize| contours.kinds()[i] == BorderKind::Outer;
+    text.finish()?;
     let all = 0..contours.len();
+    let is_outer = |index: usize| contours.kinds()[index] == BorderKind::Outer;
     if all
         .clone()
-        .all(|i| is_outer(&i) || contours.links(i).parent.is_some())
+        .all(|index| is_outer(index) || contours.links(index).parent.is_some())
     {
-        for outer in all.filter(is_outer) {
-            let component = std::iter::once(outer).chain(contours.children(outer));
-            path(&mut text, contours, component)?;
-        }
-    } else {
-        path(&mut text, contours, all)?;
-    }
-    text.put("</g>\n</svg>\n");
-    text.finish()
-}
-
-/// Writes contours as one path in relative coordinates.
-fn path(
-    text: &mut Text<impl Write>,
-    contours: &impl ContourSource,
-    indices: impl Iterator<Item = usize>,
-) -> Result<()> {
-    text.put("<path d=\"");
-    for index in indices {
-        let mut last = None;
-        let mut command = ' ';
-        contours.visit_points(index, &mut |points| {
-            for &point in points {
-                let Some(at) = last.replace(point) else {
-                    text.put("M").integer(point.x).put(" ").integer(point.y);
-                    continue;
-                };
-                let IVec2 { x, y } = point.wrapping_sub(at);
-                let (next, values) = match (x, y) {
-                    (_, 0) => ('h', [Some(x), None]),
-                    (0, _) => ('v', [None, Some(y)]),
-                    _ => ('l', [Some(x), Some(y)]),
-                };
-                let mut separate = next == command;
-                if !separate {
-                    text.put(next.encode_utf8(&mut [0; 4]));
+        let put = |share: &Share, room: &mut PointRoom, text: &mut Sink<'_>| {
+            let near = share.points(contours, room)?;
+            for outer in share.contours.clone().filter(|&index| is_outer(index)) {
+                text.put(PATH_START);
+                for index in std::iter::once(outer).chain(contours.children(outer)) {
+                    put_contour(text, contours, near, index)?;
                 }
-                for value in values.into_iter().flatten() {
-                    if separate && value >= 0 {
-                        text.put(" ");
-                    }
-                    text.integer(value);
-                    separate = true;
-                }
-                command = next;
-                text.write_full()?;
+                text.put(PATH_END).write_full()?;
             }
             Ok(())
-        })?;
-        if last.is_some() {
-            text.put("z");
-        }
+        };
+        let points = |index| is_outer(index).then(|| family_points(contours, index));
+        write_shares(shares(all, points), put, "", &mut out)?;
+    } else {
+        let put = |share: &Share, room: &mut PointRoom, text: &mut Sink<'_>| {
+            let near = share.points(contours, room)?;
+            let mut indices = share.contours.clone();
+            indices.try_for_each(|index| put_contour(text, contours, near, index))
+        };
+        out.write_all(PATH_START.as_bytes())?;
+        let points = |index| Some(own_points(contours, index));
+        write_shares(shares(all, points), put, "", &mut out)?;
+        out.write_all(PATH_END.as_bytes())?;
     }
-    text.put("\"/>\n");
-    text.write_full()
+    out.write_all(b"</g>\n</svg>\n")?;
+    Ok(out.flush()?)
+}
+
+/// What comes before and after the contours of a path.
+const PATH_START: &str = "<path d=\"";
+const PATH_END: &str = "\"/>\n";
+
+/// Puts a contour of a path in relative coordinates.
+fn put_contour(
+    text: &mut Sink<'_>,
+    contours: &impl ContourSource,
+    near: RangePoints<'_>,
+    index: usize,
+) -> Result<()> {
+    let mut last = None;
+    let mut command = ' ';
+    visit_near(contours, near, index, &mut |points| {
+        for &point in points {
+            let Some(at) = last.replace(point) else {
+                text.put("M").integer(point.x).put(" ").integer(point.y);
+                continue;
+            };
+            let IVec2 { x, y } = point.wrapping_sub(at);
+            let (next, values) = match (x, y) {
+                (_, 0) => ('h', [Some(x), None]),
+                (0, _) => ('v', [None, Some(y)]),
+                _ => ('l', [Some(x), Some(y)]),
+            };
+            let mut separate = next == command;
+            if !separate {
+                text.put(next.encode_utf8(&mut [0; 4]));
+            }
+            for value in values.into_iter().flatten() {
+                if separate && value >= 0 {
+                    text.put(" ");
+                }
+                text.integer(value);
+                separate = true;
+            }
+            command = next;
+            text.write_full()?;
+        }
+        Ok(())
+    })?;
+    if last.is_some() {
+        text.put("z");
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -105,6 +105,12 @@ impl Affine {
         (x * a + y * b + c, x * d + y * e + f)
     }
 
+    /// Whether each of the two coordinates of a place depends on one of those of the pixels alone.
+    pub(in crate::formats) fn keeps_axes(&self) -> bool {
+        let [a, b, _, d, e, _] = self.coefficients;
+        (b == 0.0 && d == 0.0) || (a == 0.0 && e == 0.0)
+    }
+
     /// Whether the map mirrors: positive areas of pixels, with y down, become negative.
     pub fn mirrors(&self) -> bool {
         self.determinant() < 0.0

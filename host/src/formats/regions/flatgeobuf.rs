@@ -1,16 +1,17 @@
 //! Regions as FlatGeobuf: <https://flatgeobuf.org>.
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 
 use glam::IVec2;
 
 use super::flatbuffer::{Buffer, Field};
 use super::geojson::placement;
-use super::source::{Region, RegionSource, RegionWriteOptions, visit};
+use super::source::{Region, RegionSource, RegionWriteOptions, sum, write_each};
 use super::value::{ColumnType, FileValue, Written};
 use crate::Result;
 use crate::error::{Error, WriteProblem};
-use crate::formats::placement::{Placement, Winding};
+use crate::formats::placement::{Envelope, NO_ENVELOPE, Placement, Winding, union};
+use crate::formats::shares::Sink;
 use crate::memory::reserve;
 
 /// The first bytes of a file, of version 3 of the format.
@@ -40,16 +41,14 @@ pub fn write_regions_flatgeobuf<S: RegionSource>(
     out: impl Write,
 ) -> Result<()> {
     let placement = placement(options);
-    let mut out = BufWriter::with_capacity(1 << 16, out);
+    let mut out = out;
     out.write_all(&MAGIC)?;
     let survey = Survey::of(regions, options, &placement)?;
     out.write_all(&survey.header(S::Value::COLUMN, placement.epsg()))?;
-    let mut bytes = Vec::new();
-    visit(regions, options.min_area, |region| {
-        bytes.clear();
-        put_feature(&mut bytes, &region, &placement)?;
-        Ok(out.write_all(&bytes)?)
-    })?;
+    let encode = |text: &mut Sink<'_>, region: &Region<'_, S::Value>| {
+        put_feature(text.bytes(), region, &placement)
+    };
+    write_each(regions, options.min_area, encode, "", &mut out)?;
     Ok(out.flush()?)
 }
 
@@ -57,7 +56,16 @@ pub fn write_regions_flatgeobuf<S: RegionSource>(
 struct Survey {
     count: u64,
     /// The least and the greatest coordinates: x, y, x, y.
-    envelope: [f64; 4],
+    envelope: Envelope,
+}
+
+impl Default for Survey {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            envelope: NO_ENVELOPE,
+        }
+    }
 }
 
 impl Survey {
@@ -66,21 +74,18 @@ impl Survey {
         options: &RegionWriteOptions,
         placement: &Placement,
     ) -> Result<Self> {
-        let (low, high) = (f64::INFINITY, f64::NEG_INFINITY);
-        let mut survey = Self {
-            count: 0,
-            envelope: [low, low, high, high],
-        };
-        visit(regions, options.min_area, |region| {
-            survey.count += 1;
-            for point in region.outer() {
-                let (x, y) = placement.position(*point);
-                let [left, low, right, high] = survey.envelope;
-                survey.envelope = [left.min(x), low.min(y), right.max(x), high.max(y)];
-            }
-            Ok(())
-        })?;
-        Ok(survey)
+        sum(
+            regions,
+            options.min_area,
+            |survey: &mut Self, region| {
+                survey.count += 1;
+                survey.envelope = union(survey.envelope, placement.envelope(region.outer()));
+            },
+            |a, b| Self {
+                count: a.count + b.count,
+                envelope: union(a.envelope, b.envelope),
+            },
+        )
     }
 
     /// The header: the table `Header` of the schema `header.fbs`. `value` is the type of values.
@@ -152,7 +157,7 @@ fn put_feature<T: FileValue>(
         ));
     }
     reserve(bytes, size, "a region to write")?;
-    // Where things are, from the file's start of the feature.
+    // Where things are, from the feature's start.
     let properties = LISTS;
     let properties_len = (2 + size_of::<T>()) + (2 + 4) + (2 + 8);
     let ends_at = (properties + 4 + properties_len).next_multiple_of(4);
@@ -162,6 +167,7 @@ fn put_feature<T: FileValue>(
     let xy = (ends_at + ends_len + 4).next_multiple_of(8) - 4;
     let total = xy + 4 + 16 * points;
 
+    let start = bytes.len();
     let put = |bytes: &mut Vec<u8>, number: usize| bytes.extend((number as u32).to_le_bytes());
     put(bytes, total - 4);
     put(bytes, FEATURE - 4);
@@ -192,7 +198,7 @@ fn put_feature<T: FileValue>(
     bytes.extend(region.number.to_le_bytes());
     put_shorts(bytes, &[2]);
     bytes.extend(region.area.to_le_bytes());
-    bytes.resize(ends_at, 0);
+    bytes.resize(start + ends_at, 0);
     if ends > 1 {
         put(bytes, ends);
         let mut end = 0;
@@ -201,7 +207,7 @@ fn put_feature<T: FileValue>(
             put(bytes, end);
         }
     }
-    bytes.resize(xy, 0);
+    bytes.resize(start + xy, 0);
     put(bytes, 2 * points);
     put_ring(bytes, region.outer(), placement, Winding::CounterClockwise);
     for hole in region.holes() {
@@ -218,14 +224,18 @@ fn put_shorts(bytes: &mut Vec<u8>, numbers: &[u16]) {
 
 /// Puts a closed ring of this winding.
 fn put_ring(bytes: &mut Vec<u8>, ring: &[IVec2], placement: &Placement, winding: Winding) {
-    let mut put = |point: &IVec2| {
+    let start = bytes.len();
+    bytes.resize(start + 16 * (ring.len() + 1), 0);
+    let places = bytes[start..].as_chunks_mut::<16>().0.iter_mut();
+    let put = |(to, point): (&mut [u8; 16], &IVec2)| {
         let (x, y) = placement.position(*point);
-        bytes.extend(x.to_le_bytes());
-        bytes.extend(y.to_le_bytes());
+        let (first, second) = to.split_at_mut(8);
+        first.copy_from_slice(&x.to_le_bytes());
+        second.copy_from_slice(&y.to_le_bytes());
     };
     let closed = ring.iter().chain(ring.first());
     match placement.winding(ring) == winding {
-        true => closed.for_each(&mut put),
-        false => closed.rev().for_each(&mut put),
+        true => places.zip(closed).for_each(put),
+        false => places.zip(closed.rev()).for_each(put),
     }
 }

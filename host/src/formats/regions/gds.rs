@@ -2,11 +2,12 @@
 
 use std::io::Write;
 
-use super::source::{RegionSource, RegionWriteOptions, visit};
-use super::value::Written;
+use super::source::{Region, RegionSource, RegionWriteOptions, write_each};
+use super::value::FileValue;
 use crate::Result;
 use crate::error::{Error, WriteProblem};
-use crate::formats::contours::{GdsOptions, GdsStream};
+use crate::formats::contours::{GdsOptions, GdsRecords, write_gds_stream};
+use crate::formats::shares::Sink;
 use crate::trace::ContourSource;
 
 /// The largest layer.
@@ -30,23 +31,26 @@ pub fn write_regions_gds(
     gds.validate()?;
     let rings = regions.rings();
     gds.check_fits(rings.width(), rings.height())?;
-    let mut stream = GdsStream::start(out, rings.height(), gds)?;
-    visit(regions, options.min_area, |region| {
-        let layer = region
-            .value
-            .whole()
-            .filter(|layer| (0..=MAX_LAYER).contains(layer));
-        let Some(layer) = layer else {
-            return Err(Error::unwritable(
-                "gds",
-                WriteProblem::Inexpressible,
-                format!(
-                    "the value {:?} is no layer: layers are whole numbers from 0 to {MAX_LAYER}",
-                    region.value
-                ),
-            ));
-        };
-        stream.polygon(region.rings, layer as u16)
-    })?;
-    stream.finish()
+    let records = GdsRecords::new(rings.height(), gds);
+    let encode = |text: &mut Sink<'_>, region: &Region<'_, _>| {
+        records.put_polygon(text, region.rings, layer(region.value)?)
+    };
+    write_gds_stream(&records, out, |out| {
+        write_each(regions, options.min_area, encode, "", out)
+    })
+}
+
+/// The layer of a value.
+fn layer(value: impl FileValue) -> Result<u16> {
+    let layer = value.whole();
+    let layer = layer.filter(|layer| (0..=MAX_LAYER).contains(layer));
+    layer.map(|layer| layer as u16).ok_or_else(|| {
+        Error::unwritable(
+            "gds",
+            WriteProblem::Inexpressible,
+            format!(
+                "the value {value:?} is no layer: layers are whole numbers from 0 to {MAX_LAYER}"
+            ),
+        )
+    })
 }

@@ -2,11 +2,12 @@
 
 use std::io::Write;
 
-use super::source::{Region, RegionSource, RegionWriteOptions, visit};
+use super::source::{Region, RegionSource, RegionWriteOptions, write_each};
 use super::value::{FileValue, put_json};
 use crate::Result;
 use crate::formats::contours::{start_collection, write_rings};
 use crate::formats::placement::Placement;
+use crate::formats::shares::Sink;
 use crate::formats::text::Text;
 
 /// Writes a GeoJSON feature collection: for each region a `Polygon` with its holes.
@@ -22,12 +23,14 @@ pub fn write_regions_geojson(
     options: &RegionWriteOptions,
     out: impl Write,
 ) -> Result<()> {
+    let mut out = out;
     let placement = placement(options);
-    let mut text = Text::new(out)?;
+    let mut text = Text::new(&mut out)?;
     start_collection(&mut text, &placement);
-    write_features(regions, options, &placement, &mut text, ["", ",", ""])?;
-    text.put("]}");
-    text.finish()
+    text.finish()?;
+    write_features(regions, options, ",", ["", ""], &mut out)?;
+    out.write_all(b"]}")?;
+    Ok(out.flush()?)
 }
 
 /// Writes the features of [`write_regions_geojson`] one per line, for programs that read a file
@@ -40,7 +43,7 @@ pub fn write_regions_geojson_lines(
     options: &RegionWriteOptions,
     out: impl Write,
 ) -> Result<()> {
-    write_sequence(regions, options, out, "")
+    write_features(regions, options, "", ["", "\n"], out)
 }
 
 /// Writes the features of [`write_regions_geojson`] as a GeoJSON text sequence (RFC 8142): each
@@ -54,40 +57,29 @@ pub fn write_regions_geojson_sequence(
     options: &RegionWriteOptions,
     out: impl Write,
 ) -> Result<()> {
-    write_sequence(regions, options, out, "\u{1e}")
-}
-
-fn write_sequence(
-    regions: &impl RegionSource,
-    options: &RegionWriteOptions,
-    out: impl Write,
-    before: &str,
-) -> Result<()> {
-    let mut text = Text::new(out)?;
-    let around = [before, before, "\n"];
-    write_features(regions, options, &placement(options), &mut text, around)?;
-    text.finish()
+    write_features(regions, options, "", ["\u{1e}", "\n"], out)
 }
 
 pub(super) fn placement(options: &RegionWriteOptions) -> Placement {
     Placement::new(&options.georeference.unwrap_or_default(), 0.0)
 }
 
-/// Writes all features. The texts come before the first one, before each other one, and after each.
-fn write_features(
-    regions: &impl RegionSource,
+/// Writes all features, with `between` between each two. The two texts come before and after each.
+fn write_features<S: RegionSource>(
+    regions: &S,
     options: &RegionWriteOptions,
-    placement: &Placement,
-    text: &mut Text<impl Write>,
-    [mut before, between, after]: [&str; 3],
+    between: &str,
+    [before, after]: [&str; 2],
+    mut out: impl Write,
 ) -> Result<()> {
-    visit(regions, options.min_area, |region| {
-        text.put(before);
-        write_feature(text, placement, &region)?;
+    let placement = placement(options);
+    let encode = |text: &mut Sink<'_>, region: &Region<'_, S::Value>| {
+        write_feature(text.put(before), &placement, region)?;
         text.put(after);
-        before = between;
         Ok(())
-    })
+    };
+    write_each(regions, options.min_area, encode, between, &mut out)?;
+    Ok(out.flush()?)
 }
 
 fn write_feature<T: FileValue>(

@@ -1,19 +1,22 @@
 //! [`RegionSource`]: where writers of regions get them.
 
+use std::io::Write;
+
 use glam::IVec2;
 
 use super::value::FileValue;
 use crate::formats::contours::Component;
 use crate::formats::image::GeoReference;
+use crate::formats::shares::{Share, Sink, family_points, shares, sum_shares, write_shares};
 use crate::geometry::doubled_area;
 use crate::options::setters;
 use crate::regions::{SimplifiedRegions, pixel_count};
-use crate::trace::{ContourSource, StoredContours, StoredRegions};
+use crate::trace::{ContourSource, PointRoom, StoredContours, StoredRegions};
 use crate::{BorderKind, Contours, Regions, Result};
 
 /// Regions that are written to a file: rings along the pixels' edges, with values. [`Regions`], or
-/// regions whose points are elsewhere.
-pub trait RegionSource {
+/// regions whose points are elsewhere. Writers read on all threads.
+pub trait RegionSource: Sync {
     /// The type of the values.
     type Value: FileValue;
     /// The type of the rings.
@@ -132,19 +135,22 @@ impl<'a, T> Region<'a, T> {
     }
 }
 
-/// Calls `visit` with all regions that are large enough, in order.
-pub(super) fn visit<S: RegionSource>(
+/// Visits the regions of a share that are large enough, in order.
+fn visit<S: RegionSource>(
     regions: &S,
+    share: &Share,
     min_area: u64,
+    room: &mut PointRoom,
     mut visit: impl FnMut(Region<'_, S::Value>) -> Result<()>,
 ) -> Result<()> {
     let rings = regions.rings();
+    let near = share.points(rings, room)?;
     let mut component = Component::default();
-    for ring in 0..rings.len() {
+    for ring in share.contours.clone() {
         if rings.kinds()[ring] == BorderKind::Hole {
             continue;
         }
-        let found = component.rings(rings, ring)?;
+        let found = component.rings(rings, ring, near)?;
         if found.is_empty() {
             continue;
         }
@@ -166,15 +172,63 @@ pub(super) fn visit<S: RegionSource>(
     Ok(())
 }
 
+/// All rings, each region's in one share.
+fn shares_of(regions: &impl RegionSource) -> impl Iterator<Item = Share> {
+    let rings = regions.rings();
+    shares(0..rings.len(), |ring| {
+        let is_outer = rings.kinds()[ring] == BorderKind::Outer;
+        is_outer.then(|| family_points(rings, ring))
+    })
+}
+
+/// Encodes the regions of at least `min_area` pixels on all threads, and writes them to `out` in
+/// order, with `between` between each two.
+///
+/// # Errors
+/// The first one of `encode`; [`Error::OutOfMemory`](crate::Error::OutOfMemory);
+/// [`Error::Write`](crate::Error::Write).
+pub(super) fn write_each<S: RegionSource>(
+    regions: &S,
+    min_area: u64,
+    encode: impl Fn(&mut Sink<'_>, &Region<'_, S::Value>) -> Result<()> + Sync,
+    between: &str,
+    out: impl Write,
+) -> Result<()> {
+    let encode_share = |share: &Share, room: &mut PointRoom, text: &mut Sink<'_>| {
+        let mut before = "";
+        visit(regions, share, min_area, room, |region| {
+            encode(text.put(before), &region)?;
+            before = between;
+            text.write_full()
+        })
+    };
+    write_shares(shares_of(regions), encode_share, between, out)
+}
+
+/// Sums up the regions of at least `min_area` pixels on all threads: `add` adds one to a sum, and
+/// `join` joins two sums.
+///
+/// # Errors
+/// Those of the place where the points are; [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+pub(super) fn sum<S: RegionSource, T: Default + Send>(
+    regions: &S,
+    min_area: u64,
+    add: impl Fn(&mut T, &Region<'_, S::Value>) + Sync,
+    join: impl Fn(T, T) -> T + Sync,
+) -> Result<T> {
+    let add_share = |share: &Share, room: &mut PointRoom, sum: &mut T| {
+        visit(regions, share, min_area, room, |region| {
+            add(sum, &region);
+            Ok(())
+        })
+    };
+    sum_shares(shares_of(regions), add_share, join)
+}
+
 /// The number of regions of at least `min_area` pixels.
 ///
 /// # Errors
 /// Those of the place where the points are.
 pub fn count_regions(regions: &impl RegionSource, min_area: u64) -> Result<u64> {
-    let mut count = 0;
-    visit(regions, min_area, |_| {
-        count += 1;
-        Ok(())
-    })?;
-    Ok(count)
+    sum(regions, min_area, |count, _| *count += 1, |a, b| a + b)
 }

@@ -4,10 +4,11 @@ use std::io::Write;
 
 use glam::IVec2;
 
-use super::source::{RegionSource, RegionWriteOptions, visit};
-use super::value::Written;
+use super::source::{Region, RegionSource, RegionWriteOptions, write_each};
+use super::value::{FileValue, Written};
 use crate::Result;
 use crate::formats::colour::colour_of;
+use crate::formats::shares::Sink;
 use crate::formats::svg_start::put_start;
 use crate::formats::text::Text;
 use crate::trace::ContourSource;
@@ -25,7 +26,8 @@ pub fn write_regions_svg(
     options: &RegionWriteOptions,
     out: impl Write,
 ) -> Result<()> {
-    let mut text = Text::new(out)?;
+    let mut out = out;
+    let mut text = Text::new(&mut out)?;
     let (width, height) = (regions.rings().width(), regions.rings().height());
     put_start(&mut text, width, height, "Regions");
     text.put("<desc>regions of equal value, of a raster of ");
@@ -33,30 +35,33 @@ pub fn write_regions_svg(
     text.put(" pixels; by trazar</desc>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
     // Without anti-aliasing, nothing shows between neighbours.
     text.put("<g fill-rule=\"evenodd\" shape-rendering=\"crispEdges\">\n");
-    visit(regions, options.min_area, |region| {
-        let [red, green, blue] = colour_of(colour_number(region.value));
-        text.put("<path fill=\"#");
-        text.display(format_args!("{red:02x}{green:02x}{blue:02x}"));
-        text.put("\" d=\"");
-        put_ring(&mut text, region.outer())?;
-        for hole in region.holes() {
-            put_ring(&mut text, hole)?;
-        }
-        text.put("\"><title>value ");
-        match region.value.whole() {
-            Some(whole) => text.integer(whole),
-            None => text.display(format_args!(
-                "{:?}",
-                region.value.float().unwrap_or_default()
-            )),
-        };
-        text.put(", region ").integer(region.number);
-        text.put(", area ").integer(region.area);
-        text.put("</title></path>\n");
-        text.write_full()
-    })?;
-    text.put("</g>\n</svg>\n");
-    text.finish()
+    text.finish()?;
+    write_each(regions, options.min_area, put_region, "", &mut out)?;
+    out.write_all(b"</g>\n</svg>\n")?;
+    Ok(out.flush()?)
+}
+
+fn put_region<T: FileValue>(text: &mut Sink<'_>, region: &Region<'_, T>) -> Result<()> {
+    let [red, green, blue] = colour_of(colour_number(region.value));
+    text.put("<path fill=\"#");
+    text.display(format_args!("{red:02x}{green:02x}{blue:02x}"));
+    text.put("\" d=\"");
+    put_ring(text, region.outer())?;
+    for hole in region.holes() {
+        put_ring(text, hole)?;
+    }
+    text.put("\"><title>value ");
+    match region.value.whole() {
+        Some(whole) => text.integer(whole),
+        None => text.display(format_args!(
+            "{:?}",
+            region.value.float().unwrap_or_default()
+        )),
+    };
+    text.put(", region ").integer(region.number);
+    text.put(", area ").integer(region.area);
+    text.put("</title></path>\n");
+    Ok(())
 }
 
 /// The number by which a value's colour is chosen.
@@ -72,7 +77,7 @@ fn colour_number(value: impl Written) -> u32 {
 }
 
 /// Puts a ring in relative coordinates.
-fn put_ring(text: &mut Text<impl Write>, ring: &[IVec2]) -> Result<()> {
+fn put_ring(text: &mut Sink<'_>, ring: &[IVec2]) -> Result<()> {
     let mut last: Option<IVec2> = None;
     for &point in ring {
         match last {

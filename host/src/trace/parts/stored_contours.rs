@@ -10,7 +10,7 @@ use super::pool::{Border, Key, Length, NO_PIECE, Piece, Pool, RegionValue};
 use super::runs::{Pen, Runs};
 use super::store::Store;
 use crate::error::Result;
-use crate::memory::{advise_large_pages, extend_from_slice, reserve, zeroed_vec};
+use crate::memory::{advise_large_pages, extend_from_slice, push, reserve, zeroed_vec};
 use crate::trace::contours::{BorderKind, Contours, HierarchyRow};
 use crate::trace::cpu::chains::{BorderId, Direction, NO_BORDER, Nesting, check_count};
 use crate::trace::cpu::fragments::KeptPoints;
@@ -18,7 +18,7 @@ use crate::trace::cpu::hierarchy::{self, Arrangement};
 use crate::trace::cpu::plane::Plane;
 use crate::trace::cpu::teh_chin::{Curvature, Selection};
 use crate::trace::cpu::walk::{Centers, Edges, Walk};
-use crate::trace::source::ContourSource;
+use crate::trace::source::{ContourSource, PointRoom, RangePoints};
 use crate::trace::{ContourOptions, Geometry};
 
 /// The contours of an image in their order, with their hierarchy; points are made on demand.
@@ -65,9 +65,7 @@ struct Reader {
 struct Batch {
     /// The index of the first one.
     first: usize,
-    /// Start of each contour's points, then the number of points, if there are any contours.
-    offsets: Vec<usize>,
-    points: Vec<IVec2>,
+    room: PointRoom,
 }
 
 /// The borders of a pool, all of them closed, in raster order.
@@ -175,6 +173,7 @@ const MOST_SKIPPED: u64 = 1 << 14;
 const MOST_READ: u64 = 1 << 22;
 
 const POINTS: &str = "the contours' points";
+const ENDS: &str = "the contours' ends";
 
 impl StoredContours {
     /// All contours, in memory.
@@ -186,6 +185,7 @@ impl StoredContours {
         let mut points = Vec::new();
         let mut offsets = Vec::new();
         reserve(&mut offsets, self.stored.len() + 1, "the contours' offsets")?;
+        offsets.push(0);
         if self.curvature.is_none() {
             reserve(
                 &mut points,
@@ -199,15 +199,10 @@ impl StoredContours {
         while at < self.stored.len() {
             self.load(at, &mut reader)?;
             let batch = &reader.batch;
-            offsets.extend(
-                batch.offsets[..batch.len()]
-                    .iter()
-                    .map(|own| own + points.len()),
-            );
-            extend_from_slice(&mut points, &batch.points, POINTS)?;
+            offsets.extend(batch.room.ends.iter().map(|end| points.len() + end));
+            extend_from_slice(&mut points, &batch.room.points, POINTS)?;
             at += batch.len();
         }
-        offsets.push(points.len());
         drop(reader);
         Ok(Contours {
             width: self.width,
@@ -246,28 +241,31 @@ impl StoredContours {
 
         // Shares of about the same number of points.
         let mut shares: Vec<Range<usize>> = Vec::new();
-        let (mut begin, mut points) = (0, 0);
-        for at in 0..range.len() {
-            points += self.stored[first + at].length.points();
-            if points >= LEAST_SHARE || at + 1 == range.len() {
-                reserve(&mut shares, 1, POINTS)?;
-                shares.push(begin..at + 1);
+        let (mut begin, mut points) = (first, 0);
+        for at in range.clone() {
+            points += self.stored[at].length.points();
+            if points >= LEAST_SHARE || at + 1 == range.end {
+                push(&mut shares, begin..at + 1, POINTS)?;
                 (begin, points) = (at + 1, 0);
             }
         }
-        let make = |share: Range<usize>| self.make(first, share, &read);
-        let made: Vec<Points> = shares.into_par_iter().map(make).collect::<Result<_>>()?;
+        let make = |share: Range<usize>| {
+            let mut room = PointRoom::default();
+            self.make(share, first, &read, &mut room)?;
+            Ok(room)
+        };
+        let made: Vec<PointRoom> = shares.into_par_iter().map(make).collect::<Result<_>>()?;
 
-        reserve(&mut batch.offsets, range.len() + 1, "the contours' offsets")?;
-        let total = made.iter().map(|made| made.points.len()).sum();
-        reserve(&mut batch.points, total, POINTS)?;
-        for Points { points, ends } in made {
-            let before = batch.points.len();
-            if before == 0 {
-                batch.offsets.push(0);
-            }
-            batch.offsets.extend(ends.iter().map(|end| before + end));
-            batch.points.extend(points);
+        let PointRoom { ends, points } = &mut batch.room;
+        reserve(ends, range.len(), ENDS)?;
+        reserve(
+            points,
+            made.iter().map(|made| made.points.len()).sum(),
+            POINTS,
+        )?;
+        for made in made {
+            ends.extend(made.ends.iter().map(|end| points.len() + end));
+            points.extend(made.points);
         }
         batch.first = first;
         Ok(())
@@ -321,21 +319,29 @@ impl StoredContours {
         Ok(steps)
     }
 
-    /// Turns the steps of some contours into points.
-    fn make(&self, first: usize, share: Range<usize>, steps: &Steps) -> Result<Points> {
-        let stored = &self.stored[first + share.start..first + share.end];
+    /// Turns the steps of some contours into points. `steps` has those of contour `first` first.
+    fn make(
+        &self,
+        range: Range<usize>,
+        first: usize,
+        steps: &Steps,
+        room: &mut PointRoom,
+    ) -> Result<()> {
+        let stored = &self.stored[range.clone()];
         let most = stored.iter().map(|s| s.length.points()).sum::<u64>() as usize;
-        let mut made = Points::default();
-        reserve(&mut made.ends, stored.len(), "the contours' offsets")?;
-        let mut walk: Vec<IVec2> = zeroed_vec(most, POINTS)?;
+        room.ends.clear();
+        reserve(&mut room.ends, stored.len(), ENDS)?;
+        // Points are written over old ones.
+        let points = &mut room.points;
+        reserve(points, most.saturating_sub(points.len()), POINTS)?;
+        points.resize(most, IVec2::ZERO);
         let mut selection = Selection::default();
         let mut directions: Vec<Direction> = Vec::new();
-        let mut at = 0;
-        for (stored, i) in stored.iter().zip(share) {
-            let points = stored.length.points() as usize;
-            let bytes = steps.of(i);
+        let mut end = 0;
+        for (stored, index) in stored.iter().zip(range) {
+            let bytes = steps.of(index - first);
             let mut pen = self.pen(stored);
-            let own = &mut walk[at..at + points];
+            let own = &mut points[end..][..stored.length.points() as usize];
             if bytes.is_empty() {
                 own[0] = pen.at();
             }
@@ -343,25 +349,26 @@ impl StoredContours {
             for (direction, length) in Runs(bytes) {
                 put += pen.write(direction, length, &mut own[put..]);
             }
-            let Some(curvature) = self.curvature else {
-                at += points;
-                made.ends.push(at);
-                continue;
-            };
-            directions.clear();
-            reserve(&mut directions, points, "a border's steps")?;
-            for (direction, length) in Runs(bytes) {
-                directions.extend(std::iter::repeat_n(direction, length));
+            if let Some(curvature) = self.curvature {
+                directions.clear();
+                reserve(&mut directions, own.len(), "a border's steps")?;
+                for (direction, length) in Runs(bytes) {
+                    directions.extend(std::iter::repeat_n(direction, length));
+                }
+                let kept = selection.dominant(own, &directions, curvature)?;
+                let count = kept.len();
+                // In their order, so that none is overwritten before it is kept.
+                for (at, &i) in kept.iter().enumerate() {
+                    own[at] = own[i as usize];
+                }
+                end += count;
+            } else {
+                end += own.len();
             }
-            let kept = selection.dominant(own, &directions, curvature)?;
-            reserve(&mut made.points, kept.len(), POINTS)?;
-            made.points.extend(kept.iter().map(|&i| own[i as usize]));
-            made.ends.push(made.points.len());
+            room.ends.push(end);
         }
-        if self.curvature.is_none() {
-            made.points = walk;
-        }
-        Ok(made)
+        points.truncate(end);
+        Ok(())
     }
 
     /// A pen at the start of a contour.
@@ -418,15 +425,12 @@ impl StoredContours {
 
 impl Batch {
     fn len(&self) -> usize {
-        self.offsets.len().saturating_sub(1)
+        self.room.ends.len()
     }
 
     /// The points of contour `index`, if it is one of these.
     fn get(&self, index: usize) -> Option<&[IVec2]> {
-        let at = index
-            .checked_sub(self.first)
-            .filter(|&at| at < self.len())?;
-        Some(&self.points[self.offsets[at]..self.offsets[at + 1]])
+        self.room.points_from(self.first).get(index)
     }
 }
 
@@ -446,14 +450,6 @@ impl Steps {
         };
         &self.bytes[begin..self.ends[contour]]
     }
-}
-
-/// The points of some contours.
-#[derive(Default)]
-struct Points {
-    points: Vec<IVec2>,
-    /// The end of each contour's points.
-    ends: Vec<usize>,
 }
 
 impl ContourSource for StoredContours {
@@ -491,7 +487,7 @@ impl ContourSource for StoredContours {
             while at < self.stored.len() {
                 self.load(at, &mut reader)?;
                 at += reader.batch.len();
-                count += reader.batch.points.len() as u64;
+                count += reader.batch.room.points.len() as u64;
             }
         }
         Ok(*self.points.get_or_init(|| count))
@@ -506,6 +502,23 @@ impl ContourSource for StoredContours {
         room.clear();
         extend_from_slice(room, points, POINTS)?;
         Ok(room)
+    }
+
+    fn most_points(&self, index: usize) -> Option<u64> {
+        Some(self.stored[index].length.points())
+    }
+
+    fn points_of_range<'a>(
+        &'a self,
+        range: Range<usize>,
+        room: &'a mut PointRoom,
+    ) -> Result<RangePoints<'a>> {
+        let first = range.start;
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let steps = self.read(range.clone(), &mut reader.store)?;
+        drop(reader);
+        self.make(range, first, &steps, room)?;
+        Ok(room.points_from(first))
     }
 
     fn visit_points(
