@@ -27,10 +27,12 @@ impl Share {
         &self,
         contours: &'a impl ContourSource,
         room: &'a mut PointRoom,
-    ) -> Result<RangePoints<'a>> {
+    ) -> Result<Option<RangePoints<'a>>> {
         match self.is_large() {
-            true => Ok(RangePoints::default()),
-            false => contours.points_of_range(self.contours.clone(), room),
+            true => Ok(None),
+            false => contours
+                .points_of_range(self.contours.clone(), room)
+                .map(Some),
         }
     }
 
@@ -89,15 +91,27 @@ pub(super) fn family_points(contours: &impl ContourSource, index: usize) -> u64 
     family.map(|index| own_points(contours, index)).sum()
 }
 
-/// Visits the points of a contour: those in `near` if they are there, or else some at a time.
+/// The points of a contour that is read without its neighbours.
+pub(super) fn alone<'a>(
+    contours: &'a impl ContourSource,
+    index: usize,
+    room: &'a mut PointRoom,
+) -> Result<&'a [IVec2]> {
+    let points = contours.points_of_range(index..index + 1, room)?;
+    Ok(points.get(index).unwrap_or_default())
+}
+
+/// Visits the points of a contour: all at once, those in `near` if they are there; or without
+/// `near`, some at a time.
 pub(super) fn visit_near(
     contours: &impl ContourSource,
-    near: RangePoints<'_>,
+    near: Option<RangePoints<'_>>,
     index: usize,
     visit: &mut dyn FnMut(&[IVec2]) -> Result<()>,
 ) -> Result<()> {
-    match near.get(index) {
-        Some(points) => visit(points),
+    match near.map(|near| near.get(index)) {
+        Some(Some(points)) => visit(points),
+        Some(None) => visit(alone(contours, index, &mut PointRoom::default())?),
         None => contours.visit_points(index, visit),
     }
 }

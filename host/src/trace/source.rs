@@ -134,7 +134,7 @@ pub struct PointRoom {
 }
 
 /// The points of consecutive contours.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct RangePoints<'a> {
     /// The index of the first contour.
     first: usize,

@@ -196,54 +196,65 @@ fn check(contours: &Contours, source: &impl ContourSource, what: &str) {
     assert!(features.next().is_none(), "GeoJSON, {what}");
 }
 
-/// Threads encode shares of the contours, several batches of them; those with more than 2¹⁹ points
-/// are encoded alone.
+/// Checks all files of the contours of an image, in memory and stored.
+fn check_image(image: &BinaryImage, options: &TraceOptions) {
+    let contours = Engine::cpu().trace(image, options).unwrap();
+    let what = format!("{options:?}");
+    let points = contours.point_count().unwrap();
+    assert!(points > 1 << 17, "{points}, {what}");
+    if options.contours.retrieval == Retrieval::Tree {
+        check(&contours, &contours, &what);
+    }
+    let stored = stored(image, options);
+    check(&contours, &stored, &what);
+    if options.contours.geometry == Geometry::Edges {
+        let options = GdsOptions::default();
+        let stream = written(|out| write_contours_gds(&contours, &options, out));
+        let areas = crate::regions::layers(&stream);
+        let count = image.count_foreground() as i64;
+        assert_eq!(areas.into_iter().collect::<Vec<_>>(), [(1, 2 * count)]);
+        assert!(stream == written(|out| write_contours_gds(&stored, &options, out)));
+    }
+}
+
+/// Threads encode shares of the contours; those with more than 2¹⁹ points are encoded alone.
 #[test]
 fn many_contours_and_large_ones() {
+    use {Approximation as A, Geometry as G, Retrieval as R};
     let seed = trazar_test_seeds::seed_or(12);
     for (density, geometry, retrieval, approximation) in [
-        (0.5, Geometry::Centers, Retrieval::Tree, Approximation::None),
-        (
-            0.3,
-            Geometry::Centers,
-            Retrieval::List,
-            Approximation::Simple,
-        ),
-        (
-            0.4,
-            Geometry::Centers,
-            Retrieval::Ccomp,
-            Approximation::TehChinL1,
-        ),
-        (0.5, Geometry::Edges, Retrieval::Tree, Approximation::Simple),
-        (
-            0.7,
-            Geometry::Edges,
-            Retrieval::Ccomp,
-            Approximation::Simple,
-        ),
+        (0.5, G::Centers, R::Tree, A::None),
+        (0.3, G::Centers, R::List, A::Simple),
+        (0.4, G::Centers, R::Ccomp, A::TehChinL1),
+        (0.7, G::Edges, R::Ccomp, A::Simple),
     ] {
-        let image = generate::noise(1500, 1000, density, seed).unwrap();
+        let image = generate::noise(1400, 1000, density, seed).unwrap();
         let options = TraceOptions::default()
             .geometry(geometry)
             .retrieval(retrieval)
             .approximation(approximation);
-        let contours = Engine::cpu().trace(&image, &options).unwrap();
-        let what = format!("{options:?}");
-        let points = contours.point_count().unwrap();
-        assert!(points > 1 << 18, "{points}, {what}");
-        if retrieval == Retrieval::Tree {
-            check(&contours, &contours, &what);
-        }
-        let stored = stored(&image, &options);
-        check(&contours, &stored, &what);
-        if geometry == Geometry::Edges {
-            let options = GdsOptions::default();
-            let stream = written(|out| write_contours_gds(&contours, &options, out));
-            let areas = crate::regions::layers(&stream);
-            let count = image.count_foreground() as i64;
-            assert_eq!(areas.into_iter().collect::<Vec<_>>(), [(1, 2 * count)]);
-            assert!(stream == written(|out| write_contours_gds(&stored, &options, out)));
-        }
+        check_image(&image, &options);
+    }
+}
+
+/// A frame whose holes are full of other contours: in a tree, these come between its holes.
+#[test]
+fn holes_far_from_their_outer_border() {
+    let seed = trazar_test_seeds::seed_or(13);
+    let noise = generate::noise(900, 700, 0.3, seed).unwrap();
+    let image = BinaryImage::from_fn(900, 700, |x, y| {
+        let near = (x % 300).min(299 - x % 300).min(y % 350).min(349 - y % 350);
+        near < 4 || near > 8 && noise.get(x, y)
+    });
+    let image = &image.unwrap();
+    for geometry in [Geometry::Centers, Geometry::Edges] {
+        let options = TraceOptions::default()
+            .geometry(geometry)
+            .retrieval(Retrieval::Tree)
+            .approximation(Approximation::Simple);
+        let contours = Engine::cpu().trace(image, &options).unwrap();
+        let holes: Vec<usize> = contours.children(0).collect();
+        assert!(holes.len() == 6 && holes.is_sorted_by_key(|hole| hole / 4000));
+        check_image(image, &options);
     }
 }

@@ -3,24 +3,33 @@
 use glam::IVec2;
 
 use crate::Result;
+use crate::formats::shares::alone;
 use crate::memory::{push, reserve};
-use crate::trace::{ContourSource, RangePoints};
+use crate::trace::{ContourSource, PointRoom, RangePoints};
 
 /// Memory for the points of one component at a time, reused for the next.
 #[derive(Default)]
 pub(in crate::formats) struct Component {
     indices: Vec<usize>,
-    rooms: Vec<Vec<IVec2>>,
+    rooms: Vec<Room>,
+}
+
+/// Memory for the points of a contour that is read in order, or by itself.
+#[derive(Default)]
+struct Room {
+    in_order: Vec<IVec2>,
+    alone: PointRoom,
 }
 
 impl Component {
     /// The points of contour `outer`, and those of the contours directly inside. `near` has points
-    /// of contours around `outer`; others are read.
+    /// of contours around `outer`, and others are read by themselves; without it, all are read in
+    /// order.
     pub(in crate::formats) fn rings<'a, C: ContourSource>(
         &'a mut self,
         contours: &'a C,
         outer: usize,
-        near: RangePoints<'a>,
+        near: Option<RangePoints<'a>>,
     ) -> Result<Vec<&'a [IVec2]>> {
         self.indices.clear();
         for index in std::iter::once(outer).chain(contours.children(outer)) {
@@ -31,13 +40,14 @@ impl Component {
         let count = self.indices.len().max(self.rooms.len());
         let more = count - self.rooms.len();
         reserve(&mut self.rooms, more, HOLES)?;
-        self.rooms.resize_with(count, Vec::new);
+        self.rooms.resize_with(count, Room::default);
         let mut rings = Vec::new();
         reserve(&mut rings, self.indices.len(), HOLES)?;
         for (&index, room) in self.indices.iter().zip(&mut self.rooms) {
-            rings.push(match near.get(index) {
-                Some(points) => points,
-                None => contours.points_of(index, room)?,
+            rings.push(match near.map(|near| near.get(index)) {
+                Some(Some(points)) => points,
+                Some(None) => alone(contours, index, &mut room.alone)?,
+                None => contours.points_of(index, &mut room.in_order)?,
             });
         }
         Ok(rings)

@@ -104,7 +104,7 @@ const PATH_END: &str = "\"/>\n";
 fn put_contour(
     text: &mut Sink<'_>,
     contours: &impl ContourSource,
-    near: RangePoints<'_>,
+    near: Option<RangePoints<'_>>,
     index: usize,
 ) -> Result<()> {
     let mut last = None;

@@ -1,7 +1,8 @@
 //! [`StoredContours`]: the contours of an image, their points still in the [`Store`].
 
+use std::mem::take;
 use std::ops::Range;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use glam::IVec2;
 use rayon::prelude::*;
@@ -11,6 +12,7 @@ use super::runs::{Pen, Runs};
 use super::store::Store;
 use crate::error::Result;
 use crate::memory::{advise_large_pages, extend_from_slice, push, reserve, zeroed_vec};
+use crate::threads::lock;
 use crate::trace::contours::{BorderKind, Contours, HierarchyRow};
 use crate::trace::cpu::chains::{BorderId, Direction, NO_BORDER, Nesting, check_count};
 use crate::trace::cpu::fragments::KeptPoints;
@@ -40,7 +42,9 @@ pub struct StoredContours {
     hierarchy: Vec<HierarchyRow>,
     stored: Vec<Stored>,
     pieces: Vec<Piece>,
-    reader: Mutex<Reader>,
+    store: Mutex<Store>,
+    /// The contours that were last read by themselves. No lock is held while other threads work.
+    batch: Mutex<Batch>,
     /// The number of points, once it is known.
     points: OnceLock<u64>,
 }
@@ -51,13 +55,6 @@ struct Stored {
     key: Key,
     length: Length,
     first_piece: u32,
-}
-
-/// The store, and the contours that were last read from it.
-#[derive(Debug)]
-struct Reader {
-    store: Store,
-    batch: Batch,
 }
 
 /// Consecutive contours, in memory.
@@ -151,10 +148,8 @@ impl StoredContours {
             kinds: arrangement.kinds,
             stored,
             pieces: pool.pieces,
-            reader: Mutex::new(Reader {
-                store: pool.store,
-                batch: Batch::default(),
-            }),
+            store: Mutex::new(pool.store),
+            batch: Mutex::default(),
             points: OnceLock::new(),
         })
     }
@@ -194,16 +189,13 @@ impl StoredContours {
             )?;
         }
         advise_large_pages(points.spare_capacity_mut());
-        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         let mut at = 0;
         while at < self.stored.len() {
-            self.load(at, &mut reader)?;
-            let batch = &reader.batch;
+            let batch = self.load(at)?;
             offsets.extend(batch.room.ends.iter().map(|end| points.len() + end));
             extend_from_slice(&mut points, &batch.room.points, POINTS)?;
             at += batch.len();
         }
-        drop(reader);
         Ok(Contours {
             width: self.width,
             height: self.height,
@@ -233,11 +225,9 @@ impl StoredContours {
     }
 
     /// Reads the batch of contours that begins with `first`.
-    fn load(&self, first: usize, reader: &mut Reader) -> Result<()> {
+    fn load(&self, first: usize) -> Result<Batch> {
         let range = first..self.batch_end(first);
-        let Reader { store, batch } = reader;
-        *batch = Batch::default();
-        let read = self.read(range.clone(), store)?;
+        let read = self.read(range.clone())?;
 
         // Shares of about the same number of points.
         let mut shares: Vec<Range<usize>> = Vec::new();
@@ -256,7 +246,8 @@ impl StoredContours {
         };
         let made: Vec<PointRoom> = shares.into_par_iter().map(make).collect::<Result<_>>()?;
 
-        let PointRoom { ends, points } = &mut batch.room;
+        let mut room = PointRoom::default();
+        let PointRoom { ends, points } = &mut room;
         reserve(ends, range.len(), ENDS)?;
         reserve(
             points,
@@ -267,12 +258,11 @@ impl StoredContours {
             ends.extend(made.ends.iter().map(|end| points.len() + end));
             points.extend(made.points);
         }
-        batch.first = first;
-        Ok(())
+        Ok(Batch { first, room })
     }
 
     /// Reads the steps of some contours.
-    fn read(&self, range: Range<usize>, store: &mut Store) -> Result<Steps> {
+    fn read(&self, range: Range<usize>) -> Result<Steps> {
         const STEPS: &str = "the chain codes of borders";
         let mut steps = Steps::default();
         reserve(&mut steps.ends, range.len(), STEPS)?;
@@ -295,6 +285,7 @@ impl StoredContours {
         pieces.sort_unstable_by_key(|(piece, _)| piece.offset);
         let mut read = Vec::new();
         let mut rest = &pieces[..];
+        let mut store = lock(&self.store);
         while let Some((first, _)) = rest.first() {
             let begin = first.offset;
             let mut end = begin + u64::from(first.bytes);
@@ -402,11 +393,7 @@ impl StoredContours {
             let piece = self.pieces[next as usize];
             next = piece.next;
             bytes.clear();
-            let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-            reader
-                .store
-                .read(piece.offset, piece.bytes as usize, &mut bytes)?;
-            drop(reader);
+            lock(&self.store).read(piece.offset, piece.bytes as usize, &mut bytes)?;
             for (direction, mut length) in Runs(&bytes) {
                 while length > 0 {
                     let some = length.min(CHUNK);
@@ -482,25 +469,25 @@ impl ContourSource for StoredContours {
         if self.curvature.is_none() {
             count = self.length_of(0..self.stored.len());
         } else {
-            let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
             let mut at = 0;
             while at < self.stored.len() {
-                self.load(at, &mut reader)?;
-                at += reader.batch.len();
-                count += reader.batch.room.points.len() as u64;
+                let batch = self.load(at)?;
+                at += batch.len();
+                count += batch.room.points.len() as u64;
             }
         }
         Ok(*self.points.get_or_init(|| count))
     }
 
     fn points_of<'a>(&'a self, index: usize, room: &'a mut Vec<IVec2>) -> Result<&'a [IVec2]> {
-        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        if reader.batch.get(index).is_none() {
-            self.load(index, &mut reader)?;
-        }
-        let points = reader.batch.get(index).unwrap_or_default();
         room.clear();
-        extend_from_slice(room, points, POINTS)?;
+        let mut batch = take(&mut *lock(&self.batch));
+        if batch.get(index).is_none() {
+            drop(batch);
+            batch = self.load(index)?;
+        }
+        extend_from_slice(room, batch.get(index).unwrap_or_default(), POINTS)?;
+        *lock(&self.batch) = batch;
         Ok(room)
     }
 
@@ -514,9 +501,7 @@ impl ContourSource for StoredContours {
         room: &'a mut PointRoom,
     ) -> Result<RangePoints<'a>> {
         let first = range.start;
-        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        let steps = self.read(range.clone(), &mut reader.store)?;
-        drop(reader);
+        let steps = self.read(range.clone())?;
         self.make(range, first, &steps, room)?;
         Ok(room.points_from(first))
     }
