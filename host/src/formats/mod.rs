@@ -36,8 +36,9 @@
 //! | | `.route` of the ISPD 2024 contest | [`write_routes_ispd`] |
 //!
 //! Writers take any [`std::io::Write`], buffer their output themselves, and stream results instead
-//! of building them in memory; only [`write_contours_gds`] copies the points of a component that it
-//! has to divide. An [`Output`] is a file that appears complete or not at all. [`report_reading`]
+//! of building them in memory. Contours and regions are encoded on all threads of the current rayon
+//! pool, two batches of half a million points at a time, or one component that has more. An
+//! [`Output`] is a file that appears complete or not at all. [`report_reading`]
 //! reports the progress of reading. [`remove_temporaries`] is for programs that handle the signals
 //! that end them.
 

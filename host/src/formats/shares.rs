@@ -1,6 +1,7 @@
 //! Shares of contours, encoded on all threads and written in order.
 
 use std::io::{self, Write};
+use std::iter::Peekable;
 use std::mem::{replace, swap, take};
 use std::ops::Range;
 
@@ -9,97 +10,136 @@ use rayon::prelude::*;
 
 use super::text::Text;
 use crate::Result;
-use crate::memory::push;
+use crate::memory::{extend_from_slice, push};
 use crate::trace::{ContourSource, PointRoom, RangePoints};
 
-/// Consecutive contours.
+/// Consecutive contours, the first of which is written.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Share {
     pub(super) contours: Range<usize>,
     /// At most how many points are written with them, or a guess.
     points: u64,
+    /// At most how many points they have, or a guess.
+    own_points: u64,
 }
 
 impl Share {
-    /// The points of its contours, except those of a share that is encoded alone: there, each
-    /// contour is read by itself.
-    pub(super) fn points<'a>(
+    /// The points of its contours.
+    ///
+    /// There are none if the contours have too many that are written with others. For a share that
+    /// is encoded alone, this is `None`: its contours are read in order.
+    pub(super) fn read<'a>(
         &self,
         contours: &'a impl ContourSource,
         room: &'a mut PointRoom,
     ) -> Result<Option<RangePoints<'a>>> {
-        match self.is_large() {
-            true => Ok(None),
-            false => contours
-                .points_of_range(self.contours.clone(), room)
-                .map(Some),
+        if self.is_large() {
+            return Ok(None);
         }
+        let range = match self.own_points <= BATCH {
+            true => self.contours.clone(),
+            false => self.contours.start..self.contours.start,
+        };
+        contours.points_of_range(range, room).map(Some)
     }
 
     /// Whether it has too many points for a batch.
     fn is_large(&self) -> bool {
         self.points > BATCH
     }
+
+    /// How many points it adds to a batch: at most [`BATCH`] if it is not large.
+    fn cost(&self) -> u64 {
+        match self.own_points <= BATCH {
+            true => self.points.max(self.own_points),
+            false => self.points,
+        }
+    }
 }
 
-/// What the shares' encoders write to: memory, or the output.
-pub(super) type Sink<'a> = Text<&'a mut dyn Write>;
+/// What shares are encoded into: memory, or the output.
+pub(super) type ShareText<'a> = Text<&'a mut dyn Write>;
 
 /// The number of points from which a share is complete.
 const SHARE: u64 = 1 << 14;
 
-/// The number of points of the shares that are encoded at a time. Shares with more are encoded
-/// alone, straight into the output.
+/// The most points of shares that are encoded at a time. Shares with more are encoded alone,
+/// straight into the output.
 const BATCH: u64 = 1 << 19;
 
 /// Points of a contour, if their number is not known.
 const GUESS: u64 = 64;
 
-/// Divides contours into shares. `points` is [`own_points`] or [`family_points`] of a contour, or
-/// `None` if it is written with one before it: then no share begins there.
-pub(super) fn shares(
+/// Shares of contours of which each is written by itself.
+pub(super) fn single_shares(
+    contours: &impl ContourSource,
     range: Range<usize>,
-    points: impl Fn(usize) -> Option<u64>,
+) -> impl Iterator<Item = Share> {
+    shares(contours, range, |index| Some(own_points(contours, index)))
+}
+
+/// Shares of contours of which some, those that `is_first` is true for, are written with those
+/// directly inside. The others are written with one before them, or not at all.
+pub(super) fn family_shares(
+    contours: &impl ContourSource,
+    range: Range<usize>,
+    is_first: impl Fn(usize) -> bool,
+) -> impl Iterator<Item = Share> {
+    shares(contours, range, move |index| {
+        let family = || std::iter::once(index).chain(contours.children(index));
+        is_first(index).then(|| family().map(|index| own_points(contours, index)).sum())
+    })
+}
+
+/// `written` is the number of points that are written with a contour; `None` for a contour that is
+/// written with one before it, so that no share begins there.
+fn shares(
+    contours: &impl ContourSource,
+    range: Range<usize>,
+    written: impl Fn(usize) -> Option<u64>,
 ) -> impl Iterator<Item = Share> {
     let Range { start: mut at, end } = range;
     std::iter::from_fn(move || {
-        let first = at;
-        let mut sum = 0;
-        while at < end {
-            let own = points(at);
-            if at > first && own.is_some_and(|own| sum >= SHARE || own > BATCH) {
+        at = (at..end).find(|&index| written(index).is_some())?;
+        let mut share = Share {
+            contours: at..at,
+            ..Share::default()
+        };
+        for index in at..end {
+            let points = written(index);
+            let is_complete = share.points >= SHARE || share.own_points >= BATCH;
+            if index > at && points.is_some_and(|points| is_complete || points > BATCH) {
                 break;
             }
-            sum += own.unwrap_or(0);
-            at += 1;
+            share.points += points.unwrap_or(0);
+            share.own_points += own_points(contours, index);
+            share.contours.end = index + 1;
         }
-        (first < at).then_some(Share {
-            contours: first..at,
-            points: sum,
-        })
+        at = share.contours.end;
+        Some(share)
     })
 }
 
 /// At most how many points a contour has, or a guess.
-pub(super) fn own_points(contours: &impl ContourSource, index: usize) -> u64 {
+fn own_points(contours: &impl ContourSource, index: usize) -> u64 {
     contours.most_points(index).unwrap_or(GUESS)
 }
 
-/// At most how many points a contour and those directly inside have, or a guess.
-pub(super) fn family_points(contours: &impl ContourSource, index: usize) -> u64 {
-    let family = std::iter::once(index).chain(contours.children(index));
-    family.map(|index| own_points(contours, index)).sum()
+/// Puts the points of a contour that is read without its neighbours into `points`; `room` is
+/// scratch.
+pub(super) fn read_alone(
+    contours: &impl ContourSource,
+    index: usize,
+    room: &mut PointRoom,
+    points: &mut Vec<IVec2>,
+) -> Result<()> {
+    points.clear();
+    let read = contours.points_of_range(index..index + 1, room)?;
+    extend_from_slice(points, read.get(index).unwrap_or_default(), POINTS)
 }
 
-/// The points of a contour that is read without its neighbours.
-pub(super) fn alone<'a>(
-    contours: &'a impl ContourSource,
-    index: usize,
-    room: &'a mut PointRoom,
-) -> Result<&'a [IVec2]> {
-    let points = contours.points_of_range(index..index + 1, room)?;
-    Ok(points.get(index).unwrap_or_default())
-}
+/// Name used in out-of-memory errors.
+const POINTS: &str = "the contours' points";
 
 /// Visits the points of a contour: all at once, those in `near` if they are there; or without
 /// `near`, some at a time.
@@ -111,34 +151,41 @@ pub(super) fn visit_near(
 ) -> Result<()> {
     match near.map(|near| near.get(index)) {
         Some(Some(points)) => visit(points),
-        Some(None) => visit(alone(contours, index, &mut PointRoom::default())?),
+        Some(None) => {
+            let mut points = Vec::new();
+            read_alone(contours, index, &mut PointRoom::default(), &mut points)?;
+            visit(&points)
+        }
         None => contours.visit_points(index, visit),
     }
 }
 
-/// Encodes shares on all threads, and writes them to `out` in order, with `between` between each
-/// two that are not empty. While some are written, the next ones are encoded.
+/// Encodes shares on all threads, and writes them to `out` in order, with `between` between
+/// consecutive shares that are not empty. While some are written, the next ones are encoded.
 ///
-/// Memory: what the encoders make of two batches of points, and those points.
+/// Memory: two batches of 524,288 points, and what the encoders make of them.
 ///
 /// # Errors
-/// The first one of `encode`, in the order of the shares; [`Error::OutOfMemory`]; [`Error::Write`].
+/// The first one of `encode`, in the order of the shares;
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory); [`Error::Write`](crate::Error::Write).
 pub(super) fn write_shares(
-    mut shares: impl Iterator<Item = Share>,
-    encode: impl Fn(&Share, &mut PointRoom, &mut Sink<'_>) -> Result<()> + Sync,
+    shares: impl Iterator<Item = Share>,
+    encode: impl Fn(&Share, &mut PointRoom, &mut ShareText<'_>) -> Result<()> + Sync,
     between: &str,
     out: impl Write,
 ) -> Result<()> {
     crate::threads::ensure();
+    let mut shares = shares.peekable();
     let mut out = Joined {
         out,
         between,
         is_empty: true,
-        is_next: false,
+        starts_part: false,
     };
     let (mut encoded, mut next) = (Batch::default(), Batch::default());
     loop {
-        let large = next.take(&mut shares)?;
+        next.fill(&mut shares)?;
+        let large = shares.next_if(Share::is_large);
         let is_end = next.len == 0 && large.is_none();
         if next.len > 1 {
             rayon::in_place_scope(|scope| {
@@ -152,7 +199,7 @@ pub(super) fn write_shares(
         swap(&mut encoded, &mut next);
         if let Some(share) = large {
             encoded.write(&mut out)?;
-            out.is_next = true;
+            out.starts_part = true;
             let mut text = Text::new(&mut out as &mut dyn Write)?;
             encode(&share, &mut PointRoom::default(), &mut text)?;
             text.into_buffer()?;
@@ -209,21 +256,18 @@ struct Slot {
     bytes: Result<Vec<u8>>,
 }
 
-/// The most bytes of a slot that are kept for another share.
-const MOST_KEPT: usize = 1 << 22;
+/// The most bytes of a slot's text, and of its points, that are kept for another share.
+const MOST_KEPT: usize = 1 << 20;
 
 impl Batch {
-    /// Takes the next shares. Returns a share that is too large for a batch, and comes after these.
-    fn take(&mut self, shares: &mut impl Iterator<Item = Share>) -> Result<Option<Share>> {
+    /// Takes the next shares, up to one that is too large for it.
+    fn fill(&mut self, shares: &mut Peekable<impl Iterator<Item = Share>>) -> Result<()> {
         self.len = 0;
         let mut points = 0;
-        while points < BATCH
-            && let Some(share) = shares.next()
+        while let Some(share) =
+            shares.next_if(|share| !share.is_large() && points + share.cost() <= BATCH)
         {
-            if share.is_large() {
-                return Ok(Some(share));
-            }
-            points += share.points;
+            points += share.cost();
             if let Some(slot) = self.slots.get_mut(self.len) {
                 slot.share = share;
             } else {
@@ -236,13 +280,13 @@ impl Batch {
             }
             self.len += 1;
         }
-        Ok(None)
+        Ok(())
     }
 
     /// Encodes its shares, several of them on all threads.
     fn encode(
         &mut self,
-        encode: &(impl Fn(&Share, &mut PointRoom, &mut Sink<'_>) -> Result<()> + Sync),
+        encode: &(impl Fn(&Share, &mut PointRoom, &mut ShareText<'_>) -> Result<()> + Sync),
     ) {
         match &mut self.slots[..self.len] {
             [slot] => slot.encode(encode),
@@ -254,21 +298,26 @@ impl Batch {
     fn write(&mut self, out: &mut Joined<'_, impl Write>) -> Result<()> {
         for slot in &mut self.slots[..take(&mut self.len)] {
             let bytes = replace(&mut slot.bytes, Ok(Vec::new()))?;
-            out.is_next = true;
+            out.starts_part = true;
             out.write_all(&bytes)?;
-            slot.bytes = Ok(bytes);
+            if bytes.capacity() <= MOST_KEPT {
+                slot.bytes = Ok(bytes);
+            }
+            if slot.room.bytes() > MOST_KEPT {
+                slot.room = PointRoom::default();
+            }
         }
         Ok(())
     }
 }
 
 impl Slot {
-    fn encode(&mut self, encode: impl Fn(&Share, &mut PointRoom, &mut Sink<'_>) -> Result<()>) {
-        let mut buffer = replace(&mut self.bytes, Ok(Vec::new())).unwrap_or_default();
-        if buffer.capacity() > MOST_KEPT {
-            (buffer, self.room) = Default::default();
-        }
-        let mut text = Sink::in_memory(buffer);
+    fn encode(
+        &mut self,
+        encode: impl Fn(&Share, &mut PointRoom, &mut ShareText<'_>) -> Result<()>,
+    ) {
+        let buffer = replace(&mut self.bytes, Ok(Vec::new()));
+        let mut text = ShareText::in_memory(buffer.unwrap_or_default());
         let encoded = encode(&self.share, &mut self.room, &mut text);
         self.bytes = encoded.and_then(|()| text.into_buffer());
     }
@@ -280,8 +329,8 @@ struct Joined<'a, W> {
     between: &'a str,
     /// Whether nothing has been written.
     is_empty: bool,
-    /// Whether what comes is part of the next part.
-    is_next: bool,
+    /// Whether the next write begins a part.
+    starts_part: bool,
 }
 
 impl<W: Write> Write for Joined<'_, W> {
@@ -289,7 +338,7 @@ impl<W: Write> Write for Joined<'_, W> {
         if bytes.is_empty() {
             return Ok(0);
         }
-        if std::mem::take(&mut self.is_next) && !self.is_empty {
+        if take(&mut self.starts_part) && !self.is_empty {
             self.out.write_all(self.between.as_bytes())?;
         }
         self.is_empty = false;
@@ -350,40 +399,86 @@ mod tests {
     #[test]
     fn shares_divide_contours_where_they_may() {
         let lengths = lengths();
-        for every in [1, 3, 50, 10_000] {
+        let own = |range: Range<usize>| range.map(|at| own_points(&lengths, at)).sum::<u64>();
+        for every in [1, 3, 50, 700, 10_000] {
             let starts = |at: usize| at.is_multiple_of(every);
-            let points = |at: usize| starts(at).then(|| own_points(&lengths, at));
-            let mut at = 2;
-            for share in shares(2..3900, points) {
+            let points = |at: usize| starts(at).then(|| own(at..at + 1));
+            let mut at = 2usize.next_multiple_of(every);
+            for share in shares(&lengths, 2..3900, points) {
                 let Range { start, end } = share.contours;
-                assert_eq!(start, at);
-                assert!(start == 2 || starts(start), "{start}");
+                assert!(start == at && starts(start), "{start}");
                 assert!(end == 3900 || starts(end), "{end}");
                 let sum = |range: Range<usize>| range.filter_map(points).sum::<u64>();
                 assert_eq!(share.points, sum(start..end));
+                assert_eq!(share.own_points, own(start..end));
                 // It ends at the first place where it may, once it is large enough.
                 if let Some(last) = (start + 1..end).rfind(|&at| starts(at)) {
-                    assert!(sum(start..last) < SHARE, "{start}..{end}");
+                    assert!(
+                        sum(start..last) < SHARE && own(start..last) < BATCH,
+                        "{start}..{end}"
+                    );
                 }
-                let next_is_large = end < 3900 && own_points(&lengths, end) > BATCH;
-                let is_enough = share.points >= SHARE || next_is_large || end == 3900;
-                assert!(is_enough, "{start}..{end}");
+                let next_is_large = end < 3900 && own(end..end + 1) > BATCH;
+                let is_enough = share.points >= SHARE || share.own_points >= BATCH;
+                assert!(is_enough || next_is_large || end == 3900, "{start}..{end}");
                 at = end;
             }
-            assert_eq!(at, 3900);
+            assert!(at == 3900 || at > 3900 && every == 10_000);
         }
-        assert_eq!(shares(5..5, |_| Some(1)).next(), None);
+        assert_eq!(single_shares(&lengths, 5..5).next(), None);
+    }
+
+    #[test]
+    fn batches_are_no_larger_than_they_may_be() {
+        let lengths = lengths();
+        let mut shares = single_shares(&lengths, 0..4000).peekable();
+        let mut batch = Batch::default();
+        let (mut at, mut batches) = (0, 0);
+        loop {
+            batch.fill(&mut shares).unwrap();
+            let slots = batch.slots[..batch.len].iter();
+            let mut points = 0;
+            for share in slots.map(|slot| &slot.share) {
+                assert_eq!(share.contours.start, at);
+                at = share.contours.end;
+                points += share.points;
+            }
+            assert!(points <= BATCH);
+            batches += 1;
+            if let Some(large) = shares.next_if(Share::is_large) {
+                assert_eq!(large.contours, at..at + 1);
+                at += 1;
+            } else if batch.len == 0 {
+                break;
+            }
+        }
+        assert_eq!(at, 4000);
+        // Few enough: 4 million points, in batches that are nearly full.
+        assert!(batches < 16, "{batches}");
+    }
+
+    /// Points that are written with others are neither read without end nor twice at a time.
+    #[test]
+    fn shares_of_little_text_read_little() {
+        let lengths = Lengths(vec![Some(BATCH / 4); 101]);
+        let written = |at: usize| at.is_multiple_of(2).then_some(4);
+        for share in shares(&lengths, 1..101, written) {
+            assert!(share.contours.start.is_multiple_of(2));
+            assert!(share.contours.len() <= 6, "{share:?}");
+            assert!(share.cost() <= BATCH);
+        }
+        assert_eq!(shares(&lengths, 0..100, |_| None).next(), None);
     }
 
     #[test]
     fn shares_are_joined_in_order() {
         let lengths = lengths();
-        let all = || shares(0..4000, |at| Some(own_points(&lengths, at)));
+        let all = || single_shares(&lengths, 0..4000);
         assert_eq!(all().filter(Share::is_large).count(), 2);
         for (modulus, rest) in [(1, 0), (5, 1), (4000, 999), (4000, 3999), (5000, 4999)] {
             // Each of these contours, on a line of its own.
             let is_written = |at: &usize| at % modulus == rest;
-            let put = |share: &Share, _: &mut PointRoom, text: &mut Sink<'_>| {
+            let put = |share: &Share, _: &mut PointRoom, text: &mut ShareText<'_>| {
                 let mut before = "";
                 for at in share.contours.clone().filter(is_written) {
                     text.put(before).integer(at);
@@ -407,7 +502,7 @@ mod tests {
     #[test]
     fn the_first_error_counts() {
         let lengths = lengths();
-        let put = |share: &Share, _: &mut PointRoom, text: &mut Sink<'_>| {
+        let put = |share: &Share, _: &mut PointRoom, text: &mut ShareText<'_>| {
             text.put("x");
             match share.contours.start {
                 at @ 1000.. => Err(Error::EmptyImage {
@@ -417,7 +512,7 @@ mod tests {
                 _ => Ok(()),
             }
         };
-        let all = || shares(0..4000, |at| Some(own_points(&lengths, at)));
+        let all = || single_shares(&lengths, 0..4000);
         let mut out = Vec::new();
         let error = write_shares(all(), put, "", &mut out).unwrap_err();
         let first = all()

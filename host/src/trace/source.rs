@@ -46,7 +46,8 @@ pub trait ContourSource: Sync {
     /// If there are not that many contours.
     fn points_of<'a>(&'a self, index: usize, room: &'a mut Vec<IVec2>) -> Result<&'a [IVec2]>;
 
-    /// At most how many points contour `index` has, if that is known without reading them.
+    /// At most how many points contour `index` has, if that is known without reading them. If not,
+    /// writers encode it together with others, in memory.
     ///
     /// # Panics
     /// If there are not that many contours.
@@ -57,7 +58,8 @@ pub trait ContourSource: Sync {
 
     /// The points of consecutive contours. `room` is scratch for them: its old contents are lost.
     ///
-    /// Several threads read at once, each with its own `room`.
+    /// Several threads read at once, each with its own `room`, in tasks of the current rayon pool:
+    /// no lock may be held while other tasks are waited for.
     ///
     /// # Errors
     /// Those of the place where the points are.
@@ -129,7 +131,6 @@ pub trait ContourSource: Sync {
 pub struct PointRoom {
     /// The end of each contour's points.
     pub(super) ends: Vec<usize>,
-    /// Those of the contours, and perhaps others after them.
     pub(super) points: Vec<IVec2>,
 }
 
@@ -149,6 +150,11 @@ impl PointRoom {
     pub(super) fn clear(&mut self) {
         self.ends.clear();
         self.points.clear();
+    }
+
+    /// The number of bytes of its memory.
+    pub(crate) fn bytes(&self) -> usize {
+        self.ends.capacity() * size_of::<usize>() + self.points.capacity() * size_of::<IVec2>()
     }
 
     /// Adds a contour.

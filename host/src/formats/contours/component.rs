@@ -3,7 +3,7 @@
 use glam::IVec2;
 
 use crate::Result;
-use crate::formats::shares::alone;
+use crate::formats::shares::read_alone;
 use crate::memory::{push, reserve};
 use crate::trace::{ContourSource, PointRoom, RangePoints};
 
@@ -11,13 +11,7 @@ use crate::trace::{ContourSource, PointRoom, RangePoints};
 #[derive(Default)]
 pub(in crate::formats) struct Component {
     indices: Vec<usize>,
-    rooms: Vec<Room>,
-}
-
-/// Memory for the points of a contour that is read in order, or by itself.
-#[derive(Default)]
-struct Room {
-    in_order: Vec<IVec2>,
+    rooms: Vec<Vec<IVec2>>,
     alone: PointRoom,
 }
 
@@ -40,14 +34,17 @@ impl Component {
         let count = self.indices.len().max(self.rooms.len());
         let more = count - self.rooms.len();
         reserve(&mut self.rooms, more, HOLES)?;
-        self.rooms.resize_with(count, Room::default);
+        self.rooms.resize_with(count, Vec::new);
         let mut rings = Vec::new();
         reserve(&mut rings, self.indices.len(), HOLES)?;
         for (&index, room) in self.indices.iter().zip(&mut self.rooms) {
             rings.push(match near.map(|near| near.get(index)) {
                 Some(Some(points)) => points,
-                Some(None) => alone(contours, index, &mut room.alone)?,
-                None => contours.points_of(index, &mut room.in_order)?,
+                Some(None) => {
+                    read_alone(contours, index, &mut self.alone, room)?;
+                    room
+                }
+                None => contours.points_of(index, room)?,
             });
         }
         Ok(rings)

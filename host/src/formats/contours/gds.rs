@@ -4,8 +4,8 @@
 //! that is completely in memory, with 136 bytes per polygon and a copy of every point: for a large
 //! image of small features, many times the memory of tracing. It would also bring 58 more crates
 //! into every program that depends on this one. The few kinds of records needed here are written
-//! one after the other. Besides the contours, memory holds at most a copy of the points of one
-//! component, while that component is divided.
+//! one after the other. Besides the contours, memory holds the records of some half a million
+//! points, and on each thread at most a copy of the points of one component, while it is divided.
 
 use std::io::Write;
 
@@ -14,7 +14,7 @@ use glam::IVec2;
 use super::component::Component;
 use super::polygon::Pieces;
 use crate::error::{Error, OptionProblem, Result, WriteProblem, short};
-use crate::formats::shares::{Share, Sink, family_points, shares, write_shares};
+use crate::formats::shares::{Share, ShareText, family_shares, write_shares};
 use crate::memory::reserve;
 use crate::options::setters;
 use crate::trace::{ContourSource, PointRoom};
@@ -189,8 +189,8 @@ pub fn write_contours_gds(
     let records = Records::new(contours.height(), options);
     write_stream(&records, out, |out| {
         let is_outer = |index: usize| contours.kinds()[index] == BorderKind::Outer;
-        let encode = |share: &Share, room: &mut PointRoom, text: &mut Sink<'_>| {
-            let near = share.points(contours, room)?;
+        let encode = |share: &Share, room: &mut PointRoom, text: &mut ShareText<'_>| {
+            let near = share.read(contours, room)?;
             let mut component = Component::default();
             for outer in share.contours.clone().filter(|&index| is_outer(index)) {
                 let rings = component.rings(contours, outer, near)?;
@@ -198,8 +198,8 @@ pub fn write_contours_gds(
             }
             Ok(())
         };
-        let points = |index| is_outer(index).then(|| family_points(contours, index));
-        write_shares(shares(0..contours.len(), points), encode, "", out)
+        let shares = family_shares(contours, 0..contours.len(), is_outer);
+        write_shares(shares, encode, "", out)
     })
 }
 
@@ -257,7 +257,7 @@ const DATATYPE: RecordType = [0x0e, 2];
 const XY: RecordType = [0x10, 3];
 const ENDEL: RecordType = [0x11, 0];
 
-/// Writes the records of a stream.
+/// Puts the records of a stream.
 pub(in crate::formats) struct Records<'a> {
     /// The image's height, and the options, which are valid for it.
     height: i32,
@@ -297,7 +297,7 @@ impl<'a> Records<'a> {
     /// Puts an outer ring with its holes, divided if it is too long.
     pub(in crate::formats) fn put_polygon(
         &self,
-        text: &mut Sink<'_>,
+        text: &mut ShareText<'_>,
         rings: &[&[IVec2]],
         layer: u16,
     ) -> Result<()> {
@@ -319,7 +319,7 @@ impl<'a> Records<'a> {
         put_record(out, ENDLIB, &[]);
     }
 
-    fn put_boundary(&self, text: &mut Sink<'_>, ring: &[IVec2], layer: u16) -> Result<()> {
+    fn put_boundary(&self, text: &mut ShareText<'_>, ring: &[IVec2], layer: u16) -> Result<()> {
         let scale = self.options.pixel_size as i32;
         let out = text.bytes();
         reserve(out, 64 + 8 * (ring.len() + 1), "a boundary to write")?;

@@ -8,7 +8,7 @@ use glam::IVec2;
 use super::component::Component;
 use crate::formats::image::GeoReference;
 use crate::formats::placement::{Placement, Winding};
-use crate::formats::shares::{Share, Sink, family_points, shares, write_shares};
+use crate::formats::shares::{Share, ShareText, family_shares, write_shares};
 use crate::formats::text::Text;
 use crate::geometry::doubled_area;
 use crate::memory::push;
@@ -136,8 +136,8 @@ fn write_features(
     let has_feature = |index| {
         contours.kinds()[index] == BorderKind::Outer || contours.links(index).parent.is_none()
     };
-    let encode = |share: &Share, room: &mut PointRoom, text: &mut Sink<'_>| {
-        let near = share.points(contours, room)?;
+    let encode = |share: &Share, room: &mut PointRoom, text: &mut ShareText<'_>| {
+        let near = share.read(contours, room)?;
         let mut component = Component::default();
         let mut before = "";
         // Other contours are written with their outer border.
@@ -170,8 +170,8 @@ fn write_features(
         }
         Ok(())
     };
-    let points = |index| has_feature(index).then(|| family_points(contours, index));
-    write_shares(shares(indices, points), encode, between, out)
+    let shares = family_shares(contours, indices, has_feature);
+    write_shares(shares, encode, between, out)
 }
 
 fn write_feature(

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use crate::Result;
-use crate::formats::shares::{Share, Sink, own_points, shares, visit_near, write_shares};
+use crate::formats::shares::{Share, ShareText, single_shares, visit_near, write_shares};
 use crate::formats::text::Text;
 use crate::trace::{ContourSource, PointRoom};
 
@@ -34,8 +34,8 @@ pub fn write_contours_json(contours: &impl ContourSource, out: impl Write) -> Re
     text.put(",\"height\":").integer(contours.height());
     text.put(",\"contours\":[");
     text.finish()?;
-    let all = shares(0..contours.len(), |index| Some(own_points(contours, index)));
-    let put = |share: &Share, room: &mut PointRoom, text: &mut Sink<'_>| {
+    let all = single_shares(contours, 0..contours.len());
+    let put = |share: &Share, room: &mut PointRoom, text: &mut ShareText<'_>| {
         put_contours(contours, share, room, text)
     };
     write_shares(all, put, ",", &mut out)?;
@@ -57,9 +57,9 @@ fn put_contours(
     contours: &impl ContourSource,
     share: &Share,
     room: &mut PointRoom,
-    text: &mut Sink<'_>,
+    text: &mut ShareText<'_>,
 ) -> Result<()> {
-    let near = share.points(contours, room)?;
+    let near = share.read(contours, room)?;
     let mut start = "[";
     for index in share.contours.clone() {
         text.put(start);

@@ -10,7 +10,7 @@ use glam::IVec2;
 
 use crate::formats::scale::display_scale;
 use crate::formats::shares::{
-    Share, Sink, family_points, own_points, shares, visit_near, write_shares,
+    Share, ShareText, family_shares, single_shares, visit_near, write_shares,
 };
 use crate::formats::svg_start::put_start;
 use crate::formats::text::Text;
@@ -68,8 +68,8 @@ pub fn write_contours_svg(contours: &impl ContourSource, out: impl Write) -> Res
         .clone()
         .all(|index| is_outer(index) || contours.links(index).parent.is_some())
     {
-        let put = |share: &Share, room: &mut PointRoom, text: &mut Sink<'_>| {
-            let near = share.points(contours, room)?;
+        let put = |share: &Share, room: &mut PointRoom, text: &mut ShareText<'_>| {
+            let near = share.read(contours, room)?;
             for outer in share.contours.clone().filter(|&index| is_outer(index)) {
                 text.put(PATH_START);
                 for index in std::iter::once(outer).chain(contours.children(outer)) {
@@ -79,17 +79,16 @@ pub fn write_contours_svg(contours: &impl ContourSource, out: impl Write) -> Res
             }
             Ok(())
         };
-        let points = |index| is_outer(index).then(|| family_points(contours, index));
-        write_shares(shares(all, points), put, "", &mut out)?;
+        let shares = family_shares(contours, all, is_outer);
+        write_shares(shares, put, "", &mut out)?;
     } else {
-        let put = |share: &Share, room: &mut PointRoom, text: &mut Sink<'_>| {
-            let near = share.points(contours, room)?;
+        let put = |share: &Share, room: &mut PointRoom, text: &mut ShareText<'_>| {
+            let near = share.read(contours, room)?;
             let mut indices = share.contours.clone();
             indices.try_for_each(|index| put_contour(text, contours, near, index))
         };
         out.write_all(PATH_START.as_bytes())?;
-        let points = |index| Some(own_points(contours, index));
-        write_shares(shares(all, points), put, "", &mut out)?;
+        write_shares(single_shares(contours, all), put, "", &mut out)?;
         out.write_all(PATH_END.as_bytes())?;
     }
     out.write_all(b"</g>\n</svg>\n")?;
@@ -102,7 +101,7 @@ const PATH_END: &str = "\"/>\n";
 
 /// Puts a contour of a path in relative coordinates.
 fn put_contour(
-    text: &mut Sink<'_>,
+    text: &mut ShareText<'_>,
     contours: &impl ContourSource,
     near: Option<RangePoints<'_>>,
     index: usize,
@@ -140,7 +139,7 @@ fn put_contour(
     if last.is_some() {
         text.put("z");
     }
-    Ok(())
+    text.write_full()
 }
 
 #[cfg(test)]

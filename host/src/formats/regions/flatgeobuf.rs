@@ -11,7 +11,7 @@ use super::value::{ColumnType, FileValue, Written};
 use crate::Result;
 use crate::error::{Error, WriteProblem};
 use crate::formats::placement::{Envelope, NO_ENVELOPE, Placement, Winding, union};
-use crate::formats::shares::Sink;
+use crate::formats::shares::ShareText;
 use crate::memory::reserve;
 
 /// The first bytes of a file, of version 3 of the format.
@@ -45,7 +45,7 @@ pub fn write_regions_flatgeobuf<S: RegionSource>(
     out.write_all(&MAGIC)?;
     let survey = Survey::of(regions, options, &placement)?;
     out.write_all(&survey.header(S::Value::COLUMN, placement.epsg()))?;
-    let encode = |text: &mut Sink<'_>, region: &Region<'_, S::Value>| {
+    let encode = |text: &mut ShareText<'_>, region: &Region<'_, S::Value>| {
         put_feature(text.bytes(), region, &placement)
     };
     write_each(regions, options.min_area, encode, "", &mut out)?;

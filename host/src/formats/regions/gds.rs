@@ -7,7 +7,7 @@ use super::value::FileValue;
 use crate::Result;
 use crate::error::{Error, WriteProblem};
 use crate::formats::contours::{GdsOptions, GdsRecords, write_gds_stream};
-use crate::formats::shares::Sink;
+use crate::formats::shares::ShareText;
 use crate::trace::ContourSource;
 
 /// The largest layer.
@@ -32,7 +32,7 @@ pub fn write_regions_gds(
     let rings = regions.rings();
     gds.check_fits(rings.width(), rings.height())?;
     let records = GdsRecords::new(rings.height(), gds);
-    let encode = |text: &mut Sink<'_>, region: &Region<'_, _>| {
+    let encode = |text: &mut ShareText<'_>, region: &Region<'_, _>| {
         records.put_polygon(text, region.rings, layer(region.value)?)
     };
     write_gds_stream(&records, out, |out| {

@@ -7,7 +7,7 @@ use super::value::{FileValue, put_json};
 use crate::Result;
 use crate::formats::contours::{start_collection, write_rings};
 use crate::formats::placement::Placement;
-use crate::formats::shares::Sink;
+use crate::formats::shares::ShareText;
 use crate::formats::text::Text;
 
 /// Writes a GeoJSON feature collection: for each region a `Polygon` with its holes.
@@ -73,7 +73,7 @@ fn write_features<S: RegionSource>(
     mut out: impl Write,
 ) -> Result<()> {
     let placement = placement(options);
-    let encode = |text: &mut Sink<'_>, region: &Region<'_, S::Value>| {
+    let encode = |text: &mut ShareText<'_>, region: &Region<'_, S::Value>| {
         write_feature(text.put(before), &placement, region)?;
         text.put(after);
         Ok(())

@@ -7,7 +7,7 @@ use glam::IVec2;
 use super::value::FileValue;
 use crate::formats::contours::Component;
 use crate::formats::image::GeoReference;
-use crate::formats::shares::{Share, Sink, family_points, shares, sum_shares, write_shares};
+use crate::formats::shares::{Share, ShareText, family_shares, sum_shares, write_shares};
 use crate::geometry::doubled_area;
 use crate::options::setters;
 use crate::regions::{SimplifiedRegions, pixel_count};
@@ -144,7 +144,7 @@ fn visit<S: RegionSource>(
     mut visit: impl FnMut(Region<'_, S::Value>) -> Result<()>,
 ) -> Result<()> {
     let rings = regions.rings();
-    let near = share.points(rings, room)?;
+    let near = share.read(rings, room)?;
     let mut component = Component::default();
     for ring in share.contours.clone() {
         if rings.kinds()[ring] == BorderKind::Hole {
@@ -175,10 +175,8 @@ fn visit<S: RegionSource>(
 /// All rings, each region's in one share.
 fn shares_of(regions: &impl RegionSource) -> impl Iterator<Item = Share> {
     let rings = regions.rings();
-    shares(0..rings.len(), |ring| {
-        let is_outer = rings.kinds()[ring] == BorderKind::Outer;
-        is_outer.then(|| family_points(rings, ring))
-    })
+    let is_outer = |ring: usize| rings.kinds()[ring] == BorderKind::Outer;
+    family_shares(rings, 0..rings.len(), is_outer)
 }
 
 /// Encodes the regions of at least `min_area` pixels on all threads, and writes them to `out` in
@@ -190,11 +188,11 @@ fn shares_of(regions: &impl RegionSource) -> impl Iterator<Item = Share> {
 pub(super) fn write_each<S: RegionSource>(
     regions: &S,
     min_area: u64,
-    encode: impl Fn(&mut Sink<'_>, &Region<'_, S::Value>) -> Result<()> + Sync,
+    encode: impl Fn(&mut ShareText<'_>, &Region<'_, S::Value>) -> Result<()> + Sync,
     between: &str,
     out: impl Write,
 ) -> Result<()> {
-    let encode_share = |share: &Share, room: &mut PointRoom, text: &mut Sink<'_>| {
+    let encode_share = |share: &Share, room: &mut PointRoom, text: &mut ShareText<'_>| {
         let mut before = "";
         visit(regions, share, min_area, room, |region| {
             encode(text.put(before), &region)?;

@@ -8,7 +8,7 @@ use super::source::{Region, RegionSource, RegionWriteOptions, write_each};
 use super::value::{FileValue, Written};
 use crate::Result;
 use crate::formats::colour::colour_of;
-use crate::formats::shares::Sink;
+use crate::formats::shares::ShareText;
 use crate::formats::svg_start::put_start;
 use crate::formats::text::Text;
 use crate::trace::ContourSource;
@@ -41,7 +41,7 @@ pub fn write_regions_svg(
     Ok(out.flush()?)
 }
 
-fn put_region<T: FileValue>(text: &mut Sink<'_>, region: &Region<'_, T>) -> Result<()> {
+fn put_region<T: FileValue>(text: &mut ShareText<'_>, region: &Region<'_, T>) -> Result<()> {
     let [red, green, blue] = colour_of(colour_number(region.value));
     text.put("<path fill=\"#");
     text.display(format_args!("{red:02x}{green:02x}{blue:02x}"));
@@ -77,7 +77,7 @@ fn colour_number(value: impl Written) -> u32 {
 }
 
 /// Puts a ring in relative coordinates.
-fn put_ring(text: &mut Sink<'_>, ring: &[IVec2]) -> Result<()> {
+fn put_ring(text: &mut ShareText<'_>, ring: &[IVec2]) -> Result<()> {
     let mut last: Option<IVec2> = None;
     for &point in ring {
         match last {

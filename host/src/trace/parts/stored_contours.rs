@@ -2,7 +2,7 @@
 
 use std::mem::take;
 use std::ops::Range;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use glam::IVec2;
 use rayon::prelude::*;
@@ -43,8 +43,9 @@ pub struct StoredContours {
     stored: Vec<Stored>,
     pieces: Vec<Piece>,
     store: Mutex<Store>,
-    /// The contours that were last read by themselves. No lock is held while other threads work.
-    batch: Mutex<Batch>,
+    /// Those that [`points_of`](ContourSource::points_of) has read last. No lock is held while
+    /// points are made, since threads that wait for others may take tasks that read.
+    loaded: Mutex<Arc<Loaded>>,
     /// The number of points, once it is known.
     points: OnceLock<u64>,
 }
@@ -59,7 +60,7 @@ struct Stored {
 
 /// Consecutive contours, in memory.
 #[derive(Debug, Default)]
-struct Batch {
+struct Loaded {
     /// The index of the first one.
     first: usize,
     room: PointRoom,
@@ -149,7 +150,7 @@ impl StoredContours {
             stored,
             pieces: pool.pieces,
             store: Mutex::new(pool.store),
-            batch: Mutex::default(),
+            loaded: Mutex::default(),
             points: OnceLock::new(),
         })
     }
@@ -191,10 +192,10 @@ impl StoredContours {
         advise_large_pages(points.spare_capacity_mut());
         let mut at = 0;
         while at < self.stored.len() {
-            let batch = self.load(at)?;
-            offsets.extend(batch.room.ends.iter().map(|end| points.len() + end));
-            extend_from_slice(&mut points, &batch.room.points, POINTS)?;
-            at += batch.len();
+            let loaded = self.load(at)?;
+            offsets.extend(loaded.room.ends.iter().map(|end| points.len() + end));
+            extend_from_slice(&mut points, &loaded.room.points, POINTS)?;
+            at += loaded.len();
         }
         Ok(Contours {
             width: self.width,
@@ -225,7 +226,7 @@ impl StoredContours {
     }
 
     /// Reads the batch of contours that begins with `first`.
-    fn load(&self, first: usize) -> Result<Batch> {
+    fn load(&self, first: usize) -> Result<Loaded> {
         let range = first..self.batch_end(first);
         let read = self.read(range.clone())?;
 
@@ -258,7 +259,7 @@ impl StoredContours {
             ends.extend(made.ends.iter().map(|end| points.len() + end));
             points.extend(made.points);
         }
-        Ok(Batch { first, room })
+        Ok(Loaded { first, room })
     }
 
     /// Reads the steps of some contours.
@@ -348,7 +349,8 @@ impl StoredContours {
                 }
                 let kept = selection.dominant(own, &directions, curvature)?;
                 let count = kept.len();
-                // In their order, so that none is overwritten before it is kept.
+                // In their order, so that none is overwritten before it is kept. The last one may
+                // be the first one again, which is in its place then.
                 for (at, &i) in kept.iter().enumerate() {
                     own[at] = own[i as usize];
                 }
@@ -410,7 +412,7 @@ impl StoredContours {
     }
 }
 
-impl Batch {
+impl Loaded {
     fn len(&self) -> usize {
         self.room.ends.len()
     }
@@ -471,9 +473,9 @@ impl ContourSource for StoredContours {
         } else {
             let mut at = 0;
             while at < self.stored.len() {
-                let batch = self.load(at)?;
-                at += batch.len();
-                count += batch.room.points.len() as u64;
+                let loaded = self.load(at)?;
+                at += loaded.len();
+                count += loaded.room.points.len() as u64;
             }
         }
         Ok(*self.points.get_or_init(|| count))
@@ -481,13 +483,15 @@ impl ContourSource for StoredContours {
 
     fn points_of<'a>(&'a self, index: usize, room: &'a mut Vec<IVec2>) -> Result<&'a [IVec2]> {
         room.clear();
-        let mut batch = take(&mut *lock(&self.batch));
-        if batch.get(index).is_none() {
-            drop(batch);
-            batch = self.load(index)?;
+        let mut loaded = lock(&self.loaded).clone();
+        if loaded.get(index).is_none() {
+            // Memory for one batch at a time.
+            drop(take(&mut *lock(&self.loaded)));
+            drop(loaded);
+            loaded = Arc::new(self.load(index)?);
+            *lock(&self.loaded) = loaded.clone();
         }
-        extend_from_slice(room, batch.get(index).unwrap_or_default(), POINTS)?;
-        *lock(&self.batch) = batch;
+        extend_from_slice(room, loaded.get(index).unwrap_or_default(), POINTS)?;
         Ok(room)
     }
 
