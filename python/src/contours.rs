@@ -529,34 +529,46 @@ impl<W: Write> Write for Until<W> {
     }
 }
 
+/// Writes a file that appears complete or not at all, or returns its bytes. `points` is about how
+/// many points are written. Signals interrupt long work.
+pub(crate) fn written<'py>(
+    py: Python<'py>,
+    points: usize,
+    path: Option<PathBuf>,
+    write: impl FnOnce(&mut dyn Write) -> trazar::Result<()> + Send + 'static,
+) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    let write = move |interrupt: Arc<AtomicBool>| -> trazar::Result<Option<Vec<u8>>> {
+        let Some(path) = path else {
+            let mut until = Until {
+                out: Growing::default(),
+                interrupt,
+            };
+            write(&mut until)?;
+            return Ok(Some(until.out.0));
+        };
+        let mut output = formats::Output::create(path)?;
+        output.fill(|out| write(&mut Until { out, interrupt }))?;
+        output.commit()?;
+        Ok(None)
+    };
+    let written = match points as u64 >= work::LONG / 16 {
+        true => work::apart(py, |interrupt| move || write(interrupt))?,
+        false => py.detach(|| write(Arc::default())),
+    };
+    let bytes = written.map_err(errors::from_library)?;
+    bytes.map(|bytes| python_bytes(py, &bytes)).transpose()
+}
+
 impl HostContours {
     fn write_as<'py>(
         this: &Bound<'py, Self>,
         format: Format,
         path: Option<PathBuf>,
     ) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let py = this.py();
         let object = this.clone().unbind();
-        let write = move |interrupt: Arc<AtomicBool>| -> trazar::Result<Option<Vec<u8>>> {
-            let contours = &object.get().contours;
-            let Some(path) = path else {
-                let mut until = Until {
-                    out: Growing::default(),
-                    interrupt,
-                };
-                format.write(contours, &mut until)?;
-                return Ok(Some(until.out.0));
-            };
-            let mut output = formats::Output::create(path)?;
-            output.fill(|out| format.write(contours, Until { out, interrupt }))?;
-            output.commit()?;
-            Ok(None)
-        };
-        let written = match this.get().contours.points().len() as u64 >= work::LONG / 16 {
-            true => work::apart(py, |interrupt| move || write(interrupt))?,
-            false => py.detach(|| write(Arc::default())),
-        };
-        let bytes = written.map_err(errors::from_library)?;
-        bytes.map(|bytes| python_bytes(py, &bytes)).transpose()
+        let points = this.get().contours.points().len();
+        written(this.py(), points, path, move |out| {
+            format.write(&object.get().contours, out)
+        })
     }
 }

@@ -37,6 +37,7 @@ mod info;
 mod labels;
 mod measure;
 mod parts;
+mod region_files;
 mod region_parts;
 mod regions;
 mod reports;
@@ -79,6 +80,8 @@ mod _trazar {
     use super::parts::{
         BandNumbers, ContourPart, LabelPart, Mask, Measures, label_part, pack, trace_part,
     };
+    #[pymodule_export]
+    use super::region_files::write_regions;
     #[pymodule_export]
     use super::region_parts::{RegionPart, trace_region_part};
     #[pymodule_export]

@@ -260,3 +260,57 @@ def test_files_and_frames(tmp_path) -> None:
     regions.to_geoparquet(tmp_path / "regions.parquet", crs="EPSG:32633")
     read = geopandas.read_parquet(tmp_path / "regions.parquet")
     assert read.equals(frame)
+
+
+@pytest.mark.parametrize("form", ["flatgeobuf", "geojson"])
+def test_written_files_are_those_of_geopandas(rng, tmp_path, form) -> None:
+    geopandas = pytest.importorskip("geopandas")
+    pytest.importorskip("pyogrio")
+    pyproj = pytest.importorskip("pyproj")
+    path = tmp_path / f"regions.{form}"
+    transforms = [None, (2, 0, 10, 0, -2, 20), (0.5, 0.25, 3e5, -0.1, 0.7, 4e6)]
+    references = [None, 32633, "epsg:2056", pyproj.CRS.from_epsg(3035)]
+    for dtype in [np.uint8, np.uint16, np.uint32, np.int16, np.int32, np.int64, np.float32]:
+        for transform in transforms:
+            image = rng.integers(0, 5, rng.integers(1, 50, 2)).astype(dtype)
+            regions = trazar.polygonize(image, background=4, transform=transform)
+            if len(regions) == 0:
+                continue
+            crs = references[rng.integers(len(references))]
+            getattr(regions, f"write_{form}")(path, crs=crs)
+            read = geopandas.read_file(path)
+            frame = regions.to_geopandas(crs)
+            assert read["value"].tolist() == frame["value"].tolist()
+            assert read["region"].tolist() == frame["region"].tolist()
+            # GeoJSON without a system is in that of longitudes and latitudes.
+            assert read.geometry.set_crs(crs, allow_override=True).geom_equals(frame.geometry).all()
+            pixels = np.bincount(trazar.label_values(image, background=4)[0].ravel())[1:]
+            assert read["area"].tolist() == pixels.tolist()
+            if crs is not None:
+                assert read.crs == frame.crs
+
+
+def test_written_files_of_simplified_regions(rng, tmp_path) -> None:
+    geopandas = pytest.importorskip("geopandas")
+    pytest.importorskip("pyogrio")
+    image = rng.integers(0, 3, (60, 40)).repeat(3, 0).repeat(3, 1).astype(np.uint8)
+    whole = trazar.polygonize(image)
+    regions = whole.simplify(2.0)
+    regions.write_flatgeobuf(tmp_path / "regions.fgb")
+    read = geopandas.read_file(tmp_path / "regions.fgb")
+    assert read.geometry.geom_equals(geopandas.GeoSeries(regions.polygons())).all()
+    # In pixels, whatever is left of the corners.
+    assert read["area"].tolist() == [polygon.area for polygon in whole.polygons()]
+
+
+def test_files_that_cannot_be_written(tmp_path) -> None:
+    regions = trazar.polygonize([[1, 2]])
+    path = tmp_path / "regions.fgb"
+    for crs in ["32633", "EPSG:", "EPSG:x", "OGC:CRS84", 0, -1, 2**31, True, 1.5, object()]:
+        with pytest.raises(trazar.InputError, match="EPSG registry"):
+            regions.write_flatgeobuf(path, crs=crs)
+    with pytest.raises(trazar.InputError, match="no area"):
+        trazar.polygonize([[1, 2]], transform=(1, 0, 0, 1, 0, 0)).write_flatgeobuf(path)
+    with pytest.raises(OSError, match="nowhere"):
+        regions.write_geojson(tmp_path / "nowhere" / "a.geojson")
+    assert list(tmp_path.iterdir()) == []

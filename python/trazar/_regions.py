@@ -288,7 +288,7 @@ class Regions:
     (1, [[0, 0], [0, 2], [2, 2], [2, 1], [1, 1], [1, 0]])
     """
 
-    __slots__ = ("_contours", "_count", "_regions", "_transform", "_values")
+    __slots__ = ("_contours", "_count", "_pixels", "_regions", "_transform", "_values")
 
     def __init__(
         self,
@@ -297,12 +297,15 @@ class Regions:
         regions: NDArray[np.uint32],
         count: int,
         transform: tuple[float, ...],
+        pixels: NDArray[np.uint64] | None = None,
     ) -> None:
         self._contours = Contours(contours)
         self._values = values
         self._regions = regions
         self._count = count
         self._transform = transform
+        # Of each outer ring's region, if that is not the area of its polygon.
+        self._pixels = pixels
 
     @property
     def contours(self) -> Contours:
@@ -455,7 +458,25 @@ class Regions:
         ['POLYGON ((0 0, 0 3, 3 3, 3 2, 1 0, 0 0))', 'POLYGON ((1 0, 3 2, 3 0, 1 0))']
         """
         contours = self._contours._on_host().simplify(tolerance, method)
-        return Regions(contours, self._values, self._regions, self._count, self._transform)
+        return Regions(
+            contours,
+            self._values,
+            self._regions,
+            self._count,
+            self._transform,
+            self._pixel_counts(),
+        )
+
+    def _pixel_counts(self) -> NDArray[np.uint64]:
+        """Return each region's number of pixels, at the place of its outer ring."""
+        import numpy as np
+
+        areas, is_outer = self._contours.areas(), self._contours.kinds == 0
+        counts = np.zeros(len(areas), np.uint64)
+        if len(areas):
+            signed = np.where(is_outer, areas, -areas)
+            counts[is_outer] = np.add.reduceat(signed, np.flatnonzero(is_outer))
+        return counts
 
     def polygons(self) -> NDArray[np.object_]:
         """Return a shapely polygon per region, with its holes, in the transform's coordinates.
@@ -541,6 +562,75 @@ class Regions:
         """
         self.to_geopandas(crs).to_parquet(path)
 
+    def write_flatgeobuf(self, path: PathLike, crs: Any = None) -> None:
+        """Write a FlatGeobuf file, without GeoPandas. It appears complete or not at all.
+
+        GDAL, QGIS and GeoPandas read such files. The columns are ``value``, of the image's type;
+        ``region``; and ``area``, in pixels. There is no spatial index. Coordinates are those of the
+        transform. All threads encode the polygons.
+
+        Parameters
+        ----------
+        path : str or path
+        crs : optional
+            The coordinates' reference system: a code of the EPSG registry, ``"EPSG:32633"``, or
+            what pyproj or rasterio have for it.
+
+        Raises
+        ------
+        InputError
+            For a reference system without a code, and for a transform that gives pixels no area.
+        OSError, OutOfMemoryError
+
+        Examples
+        --------
+        >>> import trazar
+        >>> regions = trazar.polygonize([[1, 2]], transform=(10, 0, 5e5, 0, -10, 5e6))
+        >>> regions.write_flatgeobuf("regions.fgb", crs="EPSG:32633")
+        """
+        self._write("flatgeobuf", path, crs)
+
+    def write_geojson(self, path: PathLike, crs: Any = None) -> None:
+        """Write a GeoJSON file, without GeoPandas. It appears complete or not at all.
+
+        The properties are ``value``, ``region`` and ``area``, in pixels. A member ``crs`` names
+        another reference system than EPSG:4326, as GDAL writes and reads it.
+
+        Parameters
+        ----------
+        path, crs
+            As for :meth:`write_flatgeobuf`.
+
+        Raises
+        ------
+        InputError, OSError, OutOfMemoryError
+            As :meth:`write_flatgeobuf`.
+
+        Examples
+        --------
+        >>> import json, trazar
+        >>> trazar.polygonize([[1, 2]]).write_geojson("regions.geojson")
+        >>> features = json.load(open("regions.geojson"))["features"]
+        >>> [feature["properties"]["value"] for feature in features]
+        [1, 2]
+        """
+        self._write("geojson", path, crs)
+
+    def _write(self, form: str, path: PathLike, crs: Any) -> None:
+        epsg = _epsg(crs)
+        transform = self._transform
+        in_pixels = epsg is None and transform == _IDENTITY
+        _trazar.write_regions(
+            self._contours._on_host(),
+            self._values,
+            self._regions,
+            self._pixels,
+            form,
+            path,
+            None if in_pixels else transform,
+            epsg,
+        )
+
 
 def _transform(transform: Any) -> tuple[float, ...]:
     if transform is None:
@@ -553,6 +643,24 @@ def _transform(transform: Any) -> tuple[float, ...]:
     if len(numbers) not in (6, 9):
         raise InputError(f"transform={transform!r}: it is an affine.Affine, or six numbers")
     return numbers[:6]
+
+
+def _epsg(crs: Any) -> int | None:
+    """Return the code of a reference system in the EPSG registry."""
+    if crs is None:
+        return None
+    code = crs
+    if isinstance(crs, str):
+        authority, _, number = crs.partition(":")
+        is_code = authority.strip().lower() == "epsg" and number.strip().isdecimal()
+        code = int(number) if is_code else None
+    elif hasattr(crs, "to_epsg"):
+        code = crs.to_epsg()
+    if isinstance(code, int) and not isinstance(code, bool) and 0 < code < 2**31:
+        return code
+    raise InputError(
+        f"crs={crs!r}: it is a code of the EPSG registry, such as 32633 or 'EPSG:32633'"
+    )
 
 
 def _values(image: Any, name: str) -> NDArray[Any]:

@@ -70,6 +70,7 @@ __all__ = [
     "trace_part",
     "trace_region_part",
     "trace_regions",
+    "write_regions",
 ]
 
 __version__: str
@@ -210,6 +211,16 @@ def region_dicts(
     contours: HostContours, values: list[float], transform: tuple[float, ...]
 ) -> list[tuple[dict[str, Any], float]]: ...
 def region_wkb(contours: HostContours, transform: tuple[float, ...]) -> list[bytes]: ...
+def write_regions(
+    contours: HostContours,
+    values: NDArray[Any],
+    regions: NDArray[np.uint32],
+    pixels: NDArray[np.uint64] | None,
+    format: str,
+    path: _Path,
+    transform: tuple[float, ...] | None,
+    epsg: int | None,
+) -> None: ...
 def measure(
     labels: Any,
     intensities: Any | None,
