@@ -98,24 +98,22 @@ fn shares(
     range: Range<usize>,
     written: impl Fn(usize) -> Option<u64>,
 ) -> impl Iterator<Item = Share> {
-    let Range { start: mut at, end } = range;
+    let mut rest = range.map(move |index| (index, written(index))).peekable();
     std::iter::from_fn(move || {
-        at = (at..end).find(|&index| written(index).is_some())?;
+        let (first, points) = rest.find(|(_, points)| points.is_some())?;
         let mut share = Share {
-            contours: at..at,
-            ..Share::default()
+            contours: first..first + 1,
+            points: points.unwrap_or(0),
+            own_points: own_points(contours, first),
         };
-        for index in at..end {
-            let points = written(index);
+        while let Some((index, points)) = rest.next_if(|(_, points)| {
             let is_complete = share.points >= SHARE || share.own_points >= BATCH;
-            if index > at && points.is_some_and(|points| is_complete || points > BATCH) {
-                break;
-            }
+            points.is_none_or(|points| !is_complete && points <= BATCH)
+        }) {
             share.points += points.unwrap_or(0);
             share.own_points += own_points(contours, index);
             share.contours.end = index + 1;
         }
-        at = share.contours.end;
         Some(share)
     })
 }
@@ -257,7 +255,7 @@ struct Slot {
 }
 
 /// The most bytes of a slot's text, and of its points, that are kept for another share.
-const MOST_KEPT: usize = 1 << 20;
+const MOST_KEPT: usize = 1 << 21;
 
 impl Batch {
     /// Takes the next shares, up to one that is too large for it.
