@@ -333,9 +333,7 @@ struct Joined<'a, W> {
 
 impl<W: Write> Write for Joined<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if bytes.is_empty() {
-            return Ok(0);
-        }
+        // `write_all` writes nothing of an empty part.
         if take(&mut self.starts_part) && !self.is_empty {
             self.out.write_all(self.between.as_bytes())?;
         }
