@@ -153,6 +153,7 @@ impl PointRoom {
     }
 
     /// The number of bytes of its memory.
+    #[cfg(feature = "formats")]
     pub(crate) fn bytes(&self) -> usize {
         self.ends.capacity() * size_of::<usize>() + self.points.capacity() * size_of::<IVec2>()
     }
