@@ -12,9 +12,10 @@ use trazar::formats::{
 };
 
 use crate::arguments::{Name, named};
-use crate::arrays::reserve;
+use crate::arrays::collect;
 use crate::contours::{HostContours, written};
 use crate::errors;
+use crate::regions::on_values;
 
 /// Regions whose arrays Python has.
 struct Given<T> {
@@ -48,17 +49,14 @@ impl<T: FileValue> RegionSource for Given<T> {
 }
 
 /// A copy of an array with a number per ring.
-fn column<T: Element + Copy>(array: &Bound<'_, PyAny>, rings: usize) -> PyResult<Vec<T>> {
-    let array = array.cast::<PyArray1<T>>()?.try_readonly();
+fn column<T: Element + Copy>(array: &Bound<'_, PyArray1<T>>, rings: usize) -> PyResult<Vec<T>> {
+    let array = array.try_readonly();
     let array = array.map_err(|error| PyTypeError::new_err(error.to_string()))?;
     let numbers = array.as_array();
     if numbers.len() != rings {
         return Err(PyTypeError::new_err("an array with a number per ring"));
     }
-    let mut column = Vec::new();
-    reserve(&mut column, rings, "the values of regions").map_err(errors::from_library)?;
-    column.extend(numbers.iter().copied());
-    Ok(column)
+    collect(numbers.iter().copied(), "the values of regions").map_err(errors::from_library)
 }
 
 /// Writes a file that appears complete or not at all. `transform` is `None` for pixels.
@@ -90,23 +88,35 @@ pub(crate) fn write_regions(
         georeference.crs = epsg.map(Crs::Epsg);
     }
     let options = RegionWriteOptions::default().georeference(georeference);
-    macro_rules! of_types {
-        ($($type:ty),*) => {$(
-            if values.cast::<PyArray1<$type>>().is_ok() {
-                let given = Given::<$type> {
-                    contours: contours.clone().unbind(),
-                    values: column(values, rings.len())?,
-                    regions: column(regions, rings.len())?,
-                    pixels: pixels.map(|pixels| column(pixels, rings.len())).transpose()?,
-                };
-                let write = move |out: &mut dyn Write| match is_flatgeobuf {
-                    true => formats::write_regions_flatgeobuf(&given, &options, out),
-                    false => formats::write_regions_geojson(&given, &options, out),
-                };
-                return written(contours.py(), rings.points().len(), Some(path), write).map(drop);
-            }
-        )*};
-    }
-    of_types!(u8, u16, u32, i16, i32, i64, f32);
-    Err(PyTypeError::new_err("an array of values of another type"))
+    on_values!(
+        PyArray1,
+        values,
+        write_of(contours, regions, pixels, is_flatgeobuf, path, options)
+    )
+}
+
+/// Writes regions with values of a type.
+fn write_of<T: FileValue + Element>(
+    values: &Bound<'_, PyArray1<T>>,
+    contours: &Bound<'_, HostContours>,
+    regions: &Bound<'_, PyAny>,
+    pixels: Option<&Bound<'_, PyAny>>,
+    is_flatgeobuf: bool,
+    path: PathBuf,
+    options: RegionWriteOptions,
+) -> PyResult<()> {
+    let rings = &contours.get().contours;
+    let given = Given {
+        contours: contours.clone().unbind(),
+        values: column(values, rings.len())?,
+        regions: column(regions.cast()?, rings.len())?,
+        pixels: pixels
+            .map(|pixels| column(pixels.cast()?, rings.len()))
+            .transpose()?,
+    };
+    let write = move |out: &mut dyn Write| match is_flatgeobuf {
+        true => formats::write_regions_flatgeobuf(&given, &options, out),
+        false => formats::write_regions_geojson(&given, &options, out),
+    };
+    written(contours.py(), rings.points().len(), Some(path), write).map(drop)
 }

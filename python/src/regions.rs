@@ -23,21 +23,24 @@ use crate::work;
 
 /// Calls a function on an array of one of the library's types of values.
 macro_rules! on_values {
-    ($array:expr, $function:ident($($argument:expr),*)) => {{
+    ($array:expr, $function:ident($($argument:expr),*)) => {
+        $crate::regions::on_values!(PyArray2, $array, $function($($argument),*))
+    };
+    ($kind:ident, $array:expr, $function:ident($($argument:expr),*)) => {{
         let array = $array;
-        if let Ok(array) = array.cast::<numpy::PyArray2<u8>>() {
+        if let Ok(array) = array.cast::<numpy::$kind<u8>>() {
             $function(array, $($argument),*)
-        } else if let Ok(array) = array.cast::<numpy::PyArray2<u16>>() {
+        } else if let Ok(array) = array.cast::<numpy::$kind<u16>>() {
             $function(array, $($argument),*)
-        } else if let Ok(array) = array.cast::<numpy::PyArray2<u32>>() {
+        } else if let Ok(array) = array.cast::<numpy::$kind<u32>>() {
             $function(array, $($argument),*)
-        } else if let Ok(array) = array.cast::<numpy::PyArray2<i16>>() {
+        } else if let Ok(array) = array.cast::<numpy::$kind<i16>>() {
             $function(array, $($argument),*)
-        } else if let Ok(array) = array.cast::<numpy::PyArray2<i32>>() {
+        } else if let Ok(array) = array.cast::<numpy::$kind<i32>>() {
             $function(array, $($argument),*)
-        } else if let Ok(array) = array.cast::<numpy::PyArray2<i64>>() {
+        } else if let Ok(array) = array.cast::<numpy::$kind<i64>>() {
             $function(array, $($argument),*)
-        } else if let Ok(array) = array.cast::<numpy::PyArray2<f32>>() {
+        } else if let Ok(array) = array.cast::<numpy::$kind<f32>>() {
             $function(array, $($argument),*)
         } else {
             Err(pyo3::exceptions::PyTypeError::new_err(

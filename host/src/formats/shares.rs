@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::text::Text;
 use crate::Result;
-use crate::memory::{extend_from_slice, push};
+use crate::memory::push;
 use crate::trace::{ContourSource, PointRoom, RangePoints};
 
 /// Consecutive contours, the first of which is written.
@@ -26,8 +26,8 @@ pub(super) struct Share {
 impl Share {
     /// The points of its contours.
     ///
-    /// There are none if the contours have too many that are written with others. For a share that
-    /// is encoded alone, this is `None`: its contours are read in order.
+    /// The range is empty if the contours that are written with earlier ones have too many points.
+    /// A share that is encoded alone gives `None`: its contours are read in order.
     pub(super) fn read<'a>(
         &self,
         contours: &'a impl ContourSource,
@@ -91,8 +91,8 @@ pub(super) fn family_shares(
     })
 }
 
-/// `written` is the number of points that are written with a contour; `None` for a contour that is
-/// written with one before it, so that no share begins there.
+/// `written` gives the number of points that are written with a contour, or `None` if the contour
+/// is written with an earlier one. No share begins with such a contour.
 fn shares(
     contours: &impl ContourSource,
     range: Range<usize>,
@@ -123,22 +123,6 @@ fn own_points(contours: &impl ContourSource, index: usize) -> u64 {
     contours.most_points(index).unwrap_or(GUESS)
 }
 
-/// Puts the points of a contour that is read without its neighbours into `points`; `room` is
-/// scratch.
-pub(super) fn read_alone(
-    contours: &impl ContourSource,
-    index: usize,
-    room: &mut PointRoom,
-    points: &mut Vec<IVec2>,
-) -> Result<()> {
-    points.clear();
-    let read = contours.points_of_range(index..index + 1, room)?;
-    extend_from_slice(points, read.get(index).unwrap_or_default(), POINTS)
-}
-
-/// Name used in out-of-memory errors.
-const POINTS: &str = "the contours' points";
-
 /// Visits the points of a contour: all at once, those in `near` if they are there; or without
 /// `near`, some at a time.
 pub(super) fn visit_near(
@@ -150,9 +134,9 @@ pub(super) fn visit_near(
     match near.map(|near| near.get(index)) {
         Some(Some(points)) => visit(points),
         Some(None) => {
-            let mut points = Vec::new();
-            read_alone(contours, index, &mut PointRoom::default(), &mut points)?;
-            visit(&points)
+            let mut room = PointRoom::default();
+            let alone = contours.points_of_range(index..index + 1, &mut room)?;
+            visit(alone.get(index).unwrap_or_default())
         }
         None => contours.visit_points(index, visit),
     }
@@ -247,7 +231,7 @@ struct Batch {
     len: usize,
 }
 
-/// A share, and what has become of it.
+/// A share, and its bytes or the error that ended its encoding.
 struct Slot {
     share: Share,
     room: PointRoom,
@@ -292,7 +276,7 @@ impl Batch {
         }
     }
 
-    /// Writes its shares, of which none are left.
+    /// Writes its shares, and leaves the batch empty.
     fn write(&mut self, out: &mut Joined<'_, impl Write>) -> Result<()> {
         for slot in &mut self.slots[..take(&mut self.len)] {
             let bytes = replace(&mut slot.bytes, Ok(Vec::new()))?;
@@ -321,7 +305,7 @@ impl Slot {
     }
 }
 
-/// An output of several parts, with something between two that are not empty.
+/// An output of several parts, with a separator between consecutive parts that are not empty.
 struct Joined<'a, W> {
     out: W,
     between: &'a str,

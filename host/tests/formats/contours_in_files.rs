@@ -11,6 +11,8 @@ use trazar::{
     generate,
 };
 
+use crate::regions::{layers, written};
+
 type Points = Vec<[i64; 2]>;
 
 fn points_of(contours: &Contours, index: usize) -> Points {
@@ -19,12 +21,6 @@ fn points_of(contours: &Contours, index: usize) -> Points {
     points
         .map(|point| [point.x.into(), point.y.into()])
         .collect()
-}
-
-fn written(write: impl FnOnce(&mut Vec<u8>) -> trazar::Result<()>) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    write(&mut bytes).unwrap();
-    bytes
 }
 
 /// The same contours, their steps in a file.
@@ -277,7 +273,7 @@ fn check_image(image: &BinaryImage, options: &TraceOptions) -> bool {
     if options.contours.geometry == Geometry::Edges {
         let options = GdsOptions::default();
         let stream = written(|out| write_contours_gds(&contours, &options, out));
-        let areas = crate::regions::layers(&stream);
+        let areas = layers(&stream);
         let count = image.count_foreground() as i64;
         assert_eq!(areas.into_iter().collect::<Vec<_>>(), [(1, 2 * count)]);
         assert!(stream == written(|out| write_contours_gds(&stored, &options, out)));
@@ -285,7 +281,7 @@ fn check_image(image: &BinaryImage, options: &TraceOptions) -> bool {
     is_largest_alone
 }
 
-/// Eight threads, whatever the machine has: more than wait for one another by pairs.
+/// Works on eight threads, whatever the machine has, so that several wait for each other.
 fn on_threads(work: impl FnOnce() + Send) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(8);
     pool.build().unwrap().install(work);

@@ -113,7 +113,7 @@ fn of_json(feature: &Value) -> Feature {
     }
 }
 
-fn written(write: impl FnOnce(&mut Vec<u8>) -> trazar::Result<()>) -> Vec<u8> {
+pub(crate) fn written(write: impl FnOnce(&mut Vec<u8>) -> trazar::Result<()>) -> Vec<u8> {
     let mut bytes = Vec::new();
     write(&mut bytes).unwrap();
     bytes

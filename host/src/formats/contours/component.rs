@@ -3,8 +3,7 @@
 use glam::IVec2;
 
 use crate::Result;
-use crate::formats::shares::read_alone;
-use crate::memory::{push, reserve};
+use crate::memory::{extend_from_slice, push, reserve};
 use crate::trace::{ContourSource, PointRoom, RangePoints};
 
 /// Memory for the points of one component at a time, reused for the next.
@@ -12,13 +11,14 @@ use crate::trace::{ContourSource, PointRoom, RangePoints};
 pub(in crate::formats) struct Component {
     indices: Vec<usize>,
     rooms: Vec<Vec<IVec2>>,
+    /// Scratch for a contour that is read by itself.
     alone: PointRoom,
 }
 
 impl Component {
-    /// The points of contour `outer`, and those of the contours directly inside. `near` has points
-    /// of contours around `outer`, and others are read by themselves; without it, all are read in
-    /// order.
+    /// The points of contour `outer`, and those of the contours directly inside. `near` has the
+    /// points of contours around `outer`; others are read one by one. Without `near`, all are read
+    /// in order.
     pub(in crate::formats) fn rings<'a, C: ContourSource>(
         &'a mut self,
         contours: &'a C,
@@ -41,7 +41,9 @@ impl Component {
             rings.push(match near.map(|near| near.get(index)) {
                 Some(Some(points)) => points,
                 Some(None) => {
-                    read_alone(contours, index, &mut self.alone, room)?;
+                    let alone = contours.points_of_range(index..index + 1, &mut self.alone)?;
+                    room.clear();
+                    extend_from_slice(room, alone.get(index).unwrap_or_default(), HOLES)?;
                     room
                 }
                 None => contours.points_of(index, room)?,

@@ -187,7 +187,7 @@ pub fn write_contours_gds(
     options.validate()?;
     check(contours, options)?;
     let records = Records::new(contours.height(), options);
-    write_stream(&records, out, |out| {
+    records.write_stream(out, |out| {
         let is_outer = |index: usize| contours.kinds()[index] == BorderKind::Outer;
         let encode = |share: &Share, room: &mut PointRoom, text: &mut ShareText<'_>| {
             let near = share.read(contours, room)?;
@@ -201,22 +201,6 @@ pub fn write_contours_gds(
         let shares = family_shares(contours, 0..contours.len(), is_outer);
         write_shares(shares, encode, "", out)
     })
-}
-
-/// Writes a stream, whose boundaries `write` writes.
-pub(in crate::formats) fn write_stream<W: Write>(
-    records: &Records<'_>,
-    mut out: W,
-    write: impl FnOnce(&mut W) -> Result<()>,
-) -> Result<()> {
-    let mut bytes = Vec::new();
-    records.put_start(&mut bytes);
-    out.write_all(&bytes)?;
-    write(&mut out)?;
-    bytes.clear();
-    records.put_end(&mut bytes);
-    out.write_all(&bytes)?;
-    Ok(out.flush()?)
 }
 
 fn unwritable(problem: WriteProblem, reason: impl Into<String>) -> Error {
@@ -273,8 +257,25 @@ impl<'a> Records<'a> {
         }
     }
 
+    /// Writes a stream, whose boundaries `write` writes.
+    pub(in crate::formats) fn write_stream<W: Write>(
+        &self,
+        mut out: W,
+        write: impl FnOnce(&mut W) -> Result<()>,
+    ) -> Result<()> {
+        let mut start = Vec::new();
+        self.put_start(&mut start);
+        out.write_all(&start)?;
+        write(&mut out)?;
+        let mut end = Vec::new();
+        put_record(&mut end, ENDSTR, &[]);
+        put_record(&mut end, ENDLIB, &[]);
+        out.write_all(&end)?;
+        Ok(out.flush()?)
+    }
+
     /// Puts what comes before the boundaries.
-    pub(in crate::formats) fn put_start(&self, out: &mut Vec<u8>) {
+    fn put_start(&self, out: &mut Vec<u8>) {
         let options = self.options;
         // Last modified, last accessed: year, month, day, hour, minute, second.
         let dates: Vec<u8> = [1970i16, 1, 1, 0, 0, 0]
@@ -311,12 +312,6 @@ impl<'a> Records<'a> {
             self.put_boundary(text, &piece?, layer)?;
         }
         Ok(())
-    }
-
-    /// Puts what comes after the boundaries.
-    pub(in crate::formats) fn put_end(&self, out: &mut Vec<u8>) {
-        put_record(out, ENDSTR, &[]);
-        put_record(out, ENDLIB, &[]);
     }
 
     fn put_boundary(&self, text: &mut ShareText<'_>, ring: &[IVec2], layer: u16) -> Result<()> {

@@ -65,9 +65,8 @@ pub fn write_contours_geojson_in(
 fn write_collection(
     contours: &impl ContourSource,
     placement: &Placement,
-    out: impl Write,
+    mut out: impl Write,
 ) -> Result<()> {
-    let mut out = out;
     let mut text = Text::new(&mut out)?;
     start_collection(&mut text, placement);
     text.finish()?;
@@ -125,7 +124,7 @@ pub(in crate::formats) fn start_collection(text: &mut Text<impl Write>, placemen
     text.put("\"features\": [");
 }
 
-/// Writes the features of some contours. The texts come between each two, and after each.
+/// Writes the features of some contours, separated by `between`. `after` follows each of them.
 fn write_features(
     contours: &impl ContourSource,
     indices: Range<usize>,

@@ -27,8 +27,7 @@ use crate::trace::{ContourSource, PointRoom};
 ///
 /// # Errors
 /// [`Error::Write`](crate::Error::Write).
-pub fn write_contours_json(contours: &impl ContourSource, out: impl Write) -> Result<()> {
-    let mut out = out;
+pub fn write_contours_json(contours: &impl ContourSource, mut out: impl Write) -> Result<()> {
     let mut text = Text::new(&mut out)?;
     text.put("{\"width\":").integer(contours.width());
     text.put(",\"height\":").integer(contours.height());

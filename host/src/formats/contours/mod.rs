@@ -9,8 +9,8 @@ mod polygon;
 mod svg;
 
 pub(in crate::formats) use self::component::Component;
+pub(in crate::formats) use self::gds::Records as GdsRecords;
 pub use self::gds::{GdsOptions, write_contours_gds};
-pub(in crate::formats) use self::gds::{Records as GdsRecords, write_stream as write_gds_stream};
 pub(in crate::formats) use self::geojson::{start_collection, write_rings};
 pub use self::geojson::{
     write_contours_geojson, write_contours_geojson_in, write_contours_geojson_lines,

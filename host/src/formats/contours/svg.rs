@@ -30,8 +30,7 @@ use crate::{BorderKind, Geometry, Result};
 ///
 /// # Errors
 /// [`Error::Write`](crate::Error::Write).
-pub fn write_contours_svg(contours: &impl ContourSource, out: impl Write) -> Result<()> {
-    let mut out = out;
+pub fn write_contours_svg(contours: &impl ContourSource, mut out: impl Write) -> Result<()> {
     let mut text = Text::new(&mut out)?;
     let (width, height) = (contours.width(), contours.height());
     let holes = contours

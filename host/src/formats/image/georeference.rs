@@ -105,7 +105,7 @@ impl Affine {
         (x * a + y * b + c, x * d + y * e + f)
     }
 
-    /// Whether each of the two coordinates of a place depends on one of those of the pixels alone.
+    /// Whether each coordinate of a place depends on one coordinate of the pixels alone.
     pub(in crate::formats) fn keeps_axes(&self) -> bool {
         let [a, b, _, d, e, _] = self.coefficients;
         (b == 0.0 && d == 0.0) || (a == 0.0 && e == 0.0)

@@ -38,10 +38,9 @@ const LONG: ColumnType = ColumnType(7);
 pub fn write_regions_flatgeobuf<S: RegionSource>(
     regions: &S,
     options: &RegionWriteOptions,
-    out: impl Write,
+    mut out: impl Write,
 ) -> Result<()> {
     let placement = placement(options);
-    let mut out = out;
     out.write_all(&MAGIC)?;
     let survey = Survey::of(regions, options, &placement)?;
     out.write_all(&survey.header(S::Value::COLUMN, placement.epsg()))?;
@@ -197,7 +196,7 @@ fn put_feature<T: FileValue>(
     put_shorts(bytes, &[1]);
     bytes.extend(region.number.to_le_bytes());
     put_shorts(bytes, &[2]);
-    bytes.extend(region.area.to_le_bytes());
+    bytes.extend(region.area().to_le_bytes());
     bytes.resize(start + ends_at, 0);
     if ends > 1 {
         put(bytes, ends);

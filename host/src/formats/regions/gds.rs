@@ -6,7 +6,7 @@ use super::source::{Region, RegionSource, RegionWriteOptions, write_each};
 use super::value::FileValue;
 use crate::Result;
 use crate::error::{Error, WriteProblem};
-use crate::formats::contours::{GdsOptions, GdsRecords, write_gds_stream};
+use crate::formats::contours::{GdsOptions, GdsRecords};
 use crate::formats::shares::ShareText;
 use crate::trace::ContourSource;
 
@@ -35,7 +35,7 @@ pub fn write_regions_gds(
     let encode = |text: &mut ShareText<'_>, region: &Region<'_, _>| {
         records.put_polygon(text, region.rings, layer(region.value)?)
     };
-    write_gds_stream(&records, out, |out| {
+    records.write_stream(out, |out| {
         write_each(regions, options.min_area, encode, "", out)
     })
 }

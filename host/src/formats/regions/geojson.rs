@@ -21,9 +21,8 @@ use crate::formats::text::Text;
 pub fn write_regions_geojson(
     regions: &impl RegionSource,
     options: &RegionWriteOptions,
-    out: impl Write,
+    mut out: impl Write,
 ) -> Result<()> {
-    let mut out = out;
     let placement = placement(options);
     let mut text = Text::new(&mut out)?;
     start_collection(&mut text, &placement);
@@ -64,7 +63,7 @@ pub(super) fn placement(options: &RegionWriteOptions) -> Placement {
     Placement::new(&options.georeference.unwrap_or_default(), 0.0)
 }
 
-/// Writes all features, with `between` between each two. The two texts come before and after each.
+/// Writes all features, separated by `between`. `before` and `after` enclose each of them.
 fn write_features<S: RegionSource>(
     regions: &S,
     options: &RegionWriteOptions,
@@ -90,7 +89,7 @@ fn write_feature<T: FileValue>(
     text.put("{\"type\":\"Feature\",\"properties\":{\"value\":");
     put_json(text, region.value);
     text.put(",\"region\":").integer(region.number);
-    text.put(",\"area\":").integer(region.area);
+    text.put(",\"area\":").integer(region.area());
     text.put("},\"geometry\":{\"type\":\"Polygon\",\"coordinates\":");
     write_rings(text, placement, region.outer(), region.holes())?;
     text.put("}}");

@@ -121,13 +121,22 @@ pub(super) struct Region<'a, T> {
     pub(super) rings: &'a [&'a [IVec2]],
     pub(super) value: T,
     pub(super) number: u32,
-    /// In pixels.
-    pub(super) area: u64,
+    /// The number of pixels, if it is known already.
+    pixels: Option<u64>,
 }
 
 impl<'a, T> Region<'a, T> {
     pub(super) fn outer(&self) -> &'a [IVec2] {
         self.rings[0]
+    }
+
+    /// The number of pixels.
+    pub(super) fn area(&self) -> u64 {
+        self.pixels.unwrap_or_else(|| {
+            // Holes run the other way.
+            let doubled: i128 = self.rings.iter().map(|ring| doubled_area(ring)).sum();
+            (doubled.unsigned_abs() / 2) as u64
+        })
     }
 
     pub(super) fn holes(&self) -> &'a [&'a [IVec2]] {
@@ -154,20 +163,20 @@ fn visit<S: RegionSource>(
         if found.is_empty() {
             continue;
         }
-        // Holes run the other way.
-        let area = regions.pixels(ring).unwrap_or_else(|| {
-            let doubled: i128 = found.iter().map(|ring| doubled_area(ring)).sum();
-            (doubled.unsigned_abs() / 2) as u64
-        });
-        if area < min_area {
-            continue;
-        }
-        visit(Region {
+        let mut region = Region {
             rings: &found,
             value: regions.value(ring),
             number: regions.region(ring),
-            area,
-        })?;
+            pixels: regions.pixels(ring),
+        };
+        if min_area > 0 {
+            let area = region.area();
+            if area < min_area {
+                continue;
+            }
+            region.pixels = Some(area);
+        }
+        visit(region)?;
     }
     Ok(())
 }
@@ -180,7 +189,7 @@ fn shares_of(regions: &impl RegionSource) -> impl Iterator<Item = Share> {
 }
 
 /// Encodes the regions of at least `min_area` pixels on all threads, and writes them to `out` in
-/// order, with `between` between each two.
+/// order, separated by `between`.
 ///
 /// # Errors
 /// The first one of `encode`; [`Error::OutOfMemory`](crate::Error::OutOfMemory);

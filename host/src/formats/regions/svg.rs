@@ -24,9 +24,8 @@ use crate::trace::ContourSource;
 pub fn write_regions_svg(
     regions: &impl RegionSource,
     options: &RegionWriteOptions,
-    out: impl Write,
+    mut out: impl Write,
 ) -> Result<()> {
-    let mut out = out;
     let mut text = Text::new(&mut out)?;
     let (width, height) = (regions.rings().width(), regions.rings().height());
     put_start(&mut text, width, height, "Regions");
@@ -59,7 +58,7 @@ fn put_region<T: FileValue>(text: &mut ShareText<'_>, region: &Region<'_, T>) ->
         )),
     };
     text.put(", region ").integer(region.number);
-    text.put(", area ").integer(region.area);
+    text.put(", area ").integer(region.area());
     text.put("</title></path>\n");
     Ok(())
 }
