@@ -500,7 +500,12 @@ pub(crate) fn routes_where_all_paths_tie<D: Device>(device: &D) {
     ]);
     let corners = [(0, 0), (49, 39), (0, 39), (49, 0)].map(|(x, y)| Pin::from(Cell::at(x, y)));
     let around = Net::new(corners.into_iter().chain([square]));
-    assert_nets(device, "ties", &grid, &[net, around]);
+    // Two cells of the tree in one row, equally far from the pin.
+    let pair = Net::new([
+        Pin::new([Cell::at(22, 10), Cell::at(28, 10)]),
+        Pin::from(Cell::at(25, 14)),
+    ]);
+    assert_nets(device, "ties", &grid, &[net, around, pair]);
     // One cell of the tree to the left and one above, equally far from the pin, with one path from
     // each.
     let corridor = |x: u32, y: u32| if x == 5 || y == 5 { 1 } else { 50 };

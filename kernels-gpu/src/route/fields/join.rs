@@ -15,6 +15,9 @@ pub(super) const BLOCK: u32 = 512;
 pub(super) const WARPS: u32 = BLOCK / WARP_SIZE;
 /// Cells of a path, or of a pin, that are offered to fields at a time.
 pub(super) const CHUNK: u32 = BLOCK;
+/// Steps of a path that are taken before looking where it is.
+pub(super) const STRETCH: u32 = 4;
+const _: () = assert!(CHUNK.is_multiple_of(STRETCH));
 /// The most cells of the part of a box at hand, and of one for which there is more memory.
 pub const PART_CELLS: u32 = 128 * 128;
 pub(super) const WIDE_PART_CELLS: u32 = 192 * 256;
@@ -78,17 +81,16 @@ pub(super) mod word {
     pub(in super::super) const AROUND: u32 = 3;
     /// Pins on the list.
     pub(in super::super) const LISTED: u32 = 7;
-    /// Cells in the queue of those on shortest paths.
+    /// Where a path's tie is decided: the cells at which shortest paths begin, then those of the
+    /// path.
     pub(in super::super) const QUEUED: u32 = 8;
-    /// Whether such a path leaves the part of the box at hand.
-    pub(in super::super) const LEFT_PART: u32 = 9;
     /// The rectangle around the cells at which they begin: first and last column, first and last
     /// row. Once the path is known, of the rectangle in which it lies: first column, number of
     /// columns, first row.
-    pub(in super::super) const BOUNDS: u32 = 10;
+    pub(in super::super) const BOUNDS: u32 = 9;
     /// Whether a tie stays open.
-    pub(in super::super) const OPEN_TIE: u32 = 14;
-    pub(in super::super) const WORDS: u32 = 15;
+    pub(in super::super) const OPEN_TIE: u32 = 13;
+    pub(in super::super) const WORDS: u32 = 14;
 }
 
 /// No cell of a box.
@@ -109,11 +111,11 @@ pub(super) struct Join<'a> {
     /// By group of [`GROUP`] pins, one after the other: the least of their bounds.
     group_bounds: SharedView<u32>,
     pub(super) places: PinPlaces<'a>,
-    pub(super) starts: SharedView<u32>,
-    /// Pins near a path.
-    pub(super) list: SharedView<u32>,
-    /// By cell of the part of a box at hand, as half words: the next cell on the way down. While a
-    /// tie is resolved, other half words: see `ties.rs`.
+    /// By pin: as its part of the starts of [`join_pins`](fn@join_pins); after those, pins near a
+    /// path, on a list. One view, since registers are scarce.
+    starts_and_list: SharedView<u32>,
+    /// By cell of the part or rectangle at hand, as half words: the step to the next cell on the
+    /// way.
     pub(super) part: SharedView<u32>,
     /// Cells of the part or rectangle at hand.
     pub(super) queue: SharedView<u16>,
@@ -134,6 +136,28 @@ impl Join<'_> {
     }
 
     #[inline(always)]
+    pub(super) fn start(&self, pin: u32) -> u32 {
+        self.starts_and_list.ld(pin)
+    }
+
+    #[inline(always)]
+    pub(super) fn set_start(&self, pin: u32, start: u32) {
+        self.starts_and_list.st(pin, start);
+    }
+
+    /// Pin `i` of the list.
+    #[inline(always)]
+    pub(super) fn listed(&self, i: u32) -> u32 {
+        self.starts_and_list.ld(self.pins + i)
+    }
+
+    /// Makes a pin number `i` of the list.
+    #[inline(always)]
+    pub(super) fn set_listed(&self, i: u32, pin: u32) {
+        self.starts_and_list.st(self.pins + i, pin);
+    }
+
+    #[inline(always)]
     pub(super) fn field(&self, pin: u32) -> Field {
         self.boxes.fields.ld(self.first_pin + pin)
     }
@@ -143,19 +167,24 @@ impl Join<'_> {
     #[inline(always)]
     fn nearest(&self) -> (DistanceBound, u32) {
         let lane = warp::lane_id();
+        // Each lane looks at groups one after the other, so that the first lane has the first.
+        let groups = self.pins.div_ceil(GROUP);
+        let each = self.pins.div_ceil(GROUP * WARP_SIZE);
         let (mut least, mut first) = (u32::MAX, u32::MAX);
-        let mut group = lane;
-        while group < self.pins.div_ceil(GROUP) {
+        let mut group = lane * each;
+        let end = (group + each).min(groups);
+        while group < end {
             let bound = self.group_bounds.ld(group);
             if bound < least {
                 (least, first) = (bound, group);
             }
-            group += WARP_SIZE;
+            group += 1;
         }
         let bound = warp::warp_reduce_min(FULL_MASK, least);
-        let group = if least == bound { first } else { u32::MAX };
+        let nearest = warp::warp_vote_ballot(FULL_MASK, least == bound).trailing_zeros();
+        let group = warp::warp_shuffle_idx(FULL_MASK, first, nearest, WARP_SIZE).0;
         // All pins may be joined.
-        let group = warp::warp_reduce_min(FULL_MASK, group).min(self.pins / GROUP);
+        let group = group.min(self.pins / GROUP);
         let of_group = self.bounds_of(group);
         // planted: join-first
         let pins = warp::warp_vote_ballot(FULL_MASK, of_group == bound);
@@ -186,7 +215,7 @@ impl Join<'_> {
 
     /// Makes a pin one of those that are joined. Called by a whole warp, between barriers.
     #[inline(always)]
-    fn set_joined(&self, pin: u32) {
+    pub(super) fn set_joined(&self, pin: u32) {
         let (lane, group) = (warp::lane_id(), pin / GROUP);
         let is_this = lane == pin % GROUP;
         let mut bound = self.bounds_of(group);
@@ -267,7 +296,7 @@ impl Join<'_> {
     fn join(&self, pin: u32, cost: u32, mut end: u32, mine: Mine) -> u32 {
         let t = thread::thread_idx_x();
         let field = self.field(pin);
-        let start = self.starts.ld(pin);
+        let start = self.start(pin);
         let mut from = start & !MANY;
         // planted: join-many
         let mut has_tie = start & MANY != 0;
@@ -276,8 +305,12 @@ impl Join<'_> {
         let mut left = 0;
         loop {
             if has_tie {
-                left = ties::resolve(self, field, start, cost);
+                left = ties::resolve(self, pin, start, cost);
                 if left == 0 {
+                    if t == 0 {
+                        self.lower(pin, DistanceBound::exactly(cost));
+                    }
+                    thread::sync_threads();
                     return END;
                 }
                 has_tie = false;
@@ -285,7 +318,7 @@ impl Join<'_> {
             let mut part = None;
             let (mut next, mut count) = (END, left.min(CHUNK));
             if left == 0 {
-                part = Some(self.walk(field, from));
+                part = Some(self.walk(pin, field, from));
                 next = self.words.ld(word::NEXT);
                 count = self.words.ld(word::COUNT);
             }
@@ -304,11 +337,10 @@ impl Join<'_> {
             }
             let mut cell = CellXy::default();
             if t < count {
-                let index = match part {
-                    Some(part) => part.index(self.queue.ld(t).into(), field),
-                    None => ties::path_cell(self, field, left - 1 - t),
+                cell = match part {
+                    Some(part) => part.cell(self.queue.ld(t).into(), field),
+                    None => field.cell_at(ties::path_cell(self, field, left - 1 - t)),
                 };
-                cell = field.cell_at(index);
                 let net = self.net();
                 let (x, y) = (cell.x - net.left, cell.y - net.top);
                 let index = y * (net.right - net.left) + x;
@@ -319,12 +351,12 @@ impl Join<'_> {
                 // After the last chunk's thread has made the words ready.
                 // planted: join-chunks
                 thread::sync_threads();
+                // No thread looks at bounds between this barrier and that in `add`.
+                if t < WARP_SIZE {
+                    self.set_joined(pin);
+                }
             }
-            // No thread looks at bounds between two barriers, the one before and that in `add`.
-            if t < WARP_SIZE {
-                self.set_joined(pin);
-            }
-            self.add(count, cell, mine);
+            self.add(count, cell, part.is_some(), mine);
             left -= left.min(count);
             if next == END && left == 0 {
                 return end;
@@ -403,10 +435,8 @@ pub unsafe fn join_pins(
             shared::dynamic_shared_mem(row(3), pin_count.div_ceil(GROUP) as usize)
         },
         places,
-        // SAFETY: as for the bounds.
-        starts: unsafe { shared::dynamic_shared_mem(row(1), pin_count as usize) },
-        // SAFETY: as for the bounds.
-        list: unsafe { shared::dynamic_shared_mem(row(2), pin_count as usize) },
+        // SAFETY: as for the bounds; two arrays.
+        starts_and_list: unsafe { shared::dynamic_shared_mem(row(1), 2 * pin_count as usize) },
         // SAFETY: as for the bounds.
         part: unsafe { shared::dynamic_shared_mem(0, part / 2) },
         // SAFETY: as for the bounds.
@@ -420,7 +450,7 @@ pub unsafe fn join_pins(
     while pin < pin_count {
         join.distance_bounds
             .st(pin, pins.distance_bounds.ld(net.first_pin + pin));
-        join.starts.st(pin, pins.starts.ld(net.first_pin + pin));
+        join.set_start(pin, pins.starts.ld(net.first_pin + pin));
         pin += BLOCK;
     }
     if t == 0 {
@@ -447,7 +477,7 @@ pub unsafe fn join_pins(
     while pin < pin_count {
         pins.distance_bounds
             .st(net.first_pin + pin, join.distance_bounds.ld(pin));
-        pins.starts.st(net.first_pin + pin, join.starts.ld(pin));
+        pins.starts.st(net.first_pin + pin, join.start(pin));
         pin += BLOCK;
     }
 }

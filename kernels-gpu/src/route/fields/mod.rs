@@ -297,10 +297,17 @@ impl Field {
         self.columns() * self.rows()
     }
 
+    /// The column and row in its box of a cell.
+    #[inline(always)]
+    const fn place_of(&self, cell: CellXy) -> (u32, u32) {
+        (cell.x - self.left, cell.y - self.top)
+    }
+
     /// The index in its box of a cell.
     #[inline(always)]
     const fn index_of(&self, cell: CellXy) -> u32 {
-        (cell.y - self.top) * self.columns() + (cell.x - self.left)
+        let (column, row) = self.place_of(cell);
+        row * self.columns() + column
     }
 
     /// The cell with an index in its box.

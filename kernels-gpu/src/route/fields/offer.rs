@@ -17,16 +17,32 @@ const FEW: u32 = 8;
 /// The pins to which a warp offers as many cells at once.
 const PINS_AT_ONCE: u32 = WARP_SIZE / FEW;
 
-/// The rectangle around a chunk: its first and last column, its first and last row.
+/// The rectangle around cells: its first and last column, its first and last row.
 #[derive(Clone, Copy)]
-struct Around {
-    left: u32,
-    right: u32,
-    top: u32,
-    bottom: u32,
+pub(super) struct Around {
+    pub(super) left: u32,
+    pub(super) right: u32,
+    pub(super) top: u32,
+    pub(super) bottom: u32,
 }
 
 impl Around {
+    pub(super) const EMPTY: Self = Self {
+        left: u32::MAX,
+        right: 0,
+        top: u32::MAX,
+        bottom: 0,
+    };
+
+    /// Includes the cell in a column and row.
+    #[inline(always)]
+    pub(super) fn add(&mut self, (column, row): (u32, u32)) {
+        self.left = self.left.min(column);
+        self.right = self.right.max(column);
+        self.top = self.top.min(row);
+        self.bottom = self.bottom.max(row);
+    }
+
     /// Whether a box has cells of the rectangle.
     #[inline(always)]
     fn overlaps(self, left: u32, top: u32, columns: u32, rows: u32) -> bool {
@@ -38,20 +54,26 @@ impl Around {
 }
 
 impl Join<'_> {
-    /// Shares the columns and rows of a chunk's cells with the block; this thread has at most one.
-    /// Called by the whole block; ends with a barrier.
+    /// Shares the columns and rows of a chunk's cells with the block, once there is a barrier; this
+    /// thread has at most one. Called by the whole block.
     #[inline(always)]
     fn show(&self, count: u32, CellXy { x, y }: CellXy) {
         let t = thread::thread_idx_x();
+        if t < count {
+            self.xs.st(t, x);
+            self.ys.st(t, y);
+            self.tree.atomic_or(self.net().word(x, y), 1 << (x % 32));
+        }
+    }
+
+    /// Notes the rectangle around a chunk's cells, once there is a barrier; this thread has at most
+    /// one. Called by the whole block.
+    #[inline(always)]
+    fn note_around(&self, count: u32, CellXy { x, y }: CellXy) {
+        let t = thread::thread_idx_x();
         let warp = t / WARP_SIZE * WARP_SIZE;
         if warp < count {
-            let has = t < count;
-            if has {
-                self.xs.st(t, x);
-                self.ys.st(t, y);
-                self.tree.atomic_or(self.net().word(x, y), 1 << (x % 32));
-            }
-            let or = |value: u32, other: u32| if has { value } else { other };
+            let or = |value: u32, other: u32| if t < count { value } else { other };
             let around = [
                 warp::warp_reduce_min(FULL_MASK, or(x, u32::MAX)),
                 warp::warp_reduce_max(FULL_MASK, or(x, 0)),
@@ -65,17 +87,21 @@ impl Join<'_> {
                 self.words.atomic_max(word::AROUND + 3, around[3]);
             }
         }
-        // planted: join-show
-        thread::sync_threads();
     }
 
     /// Adds a chunk of cells to the tree, at most one per thread, and offers them to the fields of
-    /// the pins around them. Called by the whole block, after a barrier; ends with one, after which
-    /// a thread makes the words ready for the next chunk.
+    /// the pins around them. The words have the rectangle around a chunk that was walked
+    /// (`is_walked`). Called by the whole block, after a barrier; ends with one, after which a
+    /// thread makes the words ready for the next chunk.
     #[inline(always)]
-    pub(super) fn add(&self, count: u32, cell: CellXy, mine: Mine) {
+    pub(super) fn add(&self, count: u32, cell: CellXy, is_walked: bool, mine: Mine) {
         let t = thread::thread_idx_x();
         self.show(count, cell);
+        if !is_walked {
+            self.note_around(count, cell);
+            // planted: join-show
+            thread::sync_threads();
+        }
         let around = |i: u32| self.words.ld(word::AROUND + i);
         let around = Around {
             left: around(0),
@@ -83,17 +109,20 @@ impl Join<'_> {
             top: around(2),
             bottom: around(3),
         };
-        if self.pins > MOST_UNPLACED && count <= FEW {
+        let are_placed = self.pins > MOST_UNPLACED && count <= FEW;
+        if !are_placed {
+            self.list(around, mine);
+        }
+        // planted: join-list
+        thread::sync_threads();
+        if are_placed {
             self.offer_to_placed(around, count);
         } else {
-            self.list(around, mine);
-            // planted: join-list
-            thread::sync_threads();
             let listed = self.words.ld(word::LISTED);
             let mut i = t / WARP_SIZE;
             while i < listed {
-                self.offer(self.list.ld(i), count);
-                i += WARPS;
+                self.offer(i, listed, count);
+                i += 2 * WARPS;
             }
         }
         thread::sync_threads();
@@ -110,7 +139,7 @@ impl Join<'_> {
             let overlaps = around.overlaps(left, top, size & 0xffff, size >> 16);
             if overlaps && self.distance_bounds.ld(pin) != DistanceBound::JOINED {
                 let cell = self.words.atomic_add(word::LISTED, 1);
-                self.list.st(cell, pin);
+                self.set_listed(cell, pin);
             }
         };
         if self.pins <= MOST_UNPLACED {
@@ -237,34 +266,70 @@ impl Join<'_> {
         self.words.st(word::AROUND + 3, 0);
     }
 
-    /// Offers the chunk's cells to a pin's field. Called by a whole warp.
+    /// Offers the chunk's cells to the field of pin `i` of the list, and to that of another one,
+    /// [`WARPS`] further on, if there is one: what is loaded for both is waited for together. Called
+    /// by a whole warp.
     #[inline(always)]
-    fn offer(&self, pin: u32, count: u32) {
+    fn offer(&self, i: u32, listed: u32, count: u32) {
+        const HALF: u32 = WARP_SIZE / 2;
         let lane = warp::lane_id();
-        let field = self.field(pin);
-        let (mut best, mut many) = (u64::MAX, false);
-        let mut i = lane;
-        while i < count {
-            let x = self.xs.ld(i).wrapping_sub(field.left);
-            let y = self.ys.ld(i).wrapping_sub(field.top);
-            if x < field.columns() && y < field.rows() {
-                let index = y * field.columns() + x;
-                let distance = Entry(self.entries.ld(field.first_entry + index)).distance();
-                let key = u64::from(distance) << 32 | u64::from(index);
-                if key >> 32 < best >> 32 {
-                    (best, many) = (key, false);
-                } else if key >> 32 == best >> 32 && key != best {
-                    // A chunk may contain a cell twice.
-                    (best, many) = (best.min(key), true);
-                }
-            }
-            i += WARP_SIZE;
+        let field = self.field(self.listed(i));
+        let mut other_field = Field::default();
+        if i + WARPS < listed {
+            other_field = self.field(self.listed(i + WARPS));
         }
-        let nearest = warp_least(best, WARP_SIZE);
-        let also = best >> 32 == nearest >> 32 && (many || best != nearest);
-        let many = warp::warp_vote_any(FULL_MASK, also);
+        let (mut best, mut other_best) = (Nearest::NONE, Nearest::NONE);
+        let mut c = lane;
+        while c < count {
+            let cell = (self.xs.ld(c), self.ys.ld(c));
+            let keys = [self.key(field, cell), self.key(other_field, cell)];
+            best.add(keys[0]);
+            other_best.add(keys[1]);
+            c += WARP_SIZE;
+        }
+        // Each half of the warp looks for the nearest cell to one of the pins.
+        let is_first = lane < HALF;
+        let (mine, theirs) = if is_first {
+            (best.key, other_best.key)
+        } else {
+            (other_best.key, best.key)
+        };
+        let theirs = warp::warp_shuffle_xor(FULL_MASK, theirs, HALF, WARP_SIZE).0;
+        // planted: offer-half
+        let nearest = warp_least(mine.min(theirs), HALF);
+        let others = warp::warp_shuffle_xor(FULL_MASK, nearest, HALF, WARP_SIZE).0;
+        let (of_first, of_other) = if is_first {
+            (nearest, others)
+        } else {
+            (others, nearest)
+        };
+        let many = warp::warp_vote_any(FULL_MASK, best.has_other(of_first));
+        let others_many = warp::warp_vote_any(FULL_MASK, other_best.has_other(of_other));
         if lane == 0 {
-            self.offered(pin, nearest, many);
+            self.offered(self.listed(i), nearest, many);
+        }
+        if lane == HALF && i + WARPS < listed {
+            self.offered(self.listed(i + WARPS), nearest, others_many);
+        }
+    }
+
+    /// The distance in a field of a cell of the grid, above the cell's index in the box; the
+    /// largest number if the box does not have the cell.
+    #[inline(always)]
+    fn key(&self, field: Field, (x, y): (u32, u32)) -> u64 {
+        let (column, row) = (x.wrapping_sub(field.left), y.wrapping_sub(field.top));
+        let is_in = column < field.columns() && row < field.rows();
+        // Loaded in any case: a branch would wait for what was loaded before.
+        let index = if is_in {
+            row * field.columns() + column
+        } else {
+            0
+        };
+        let distance = Entry(self.entries.ld(field.first_entry + index)).distance();
+        if is_in {
+            u64::from(distance) << 32 | u64::from(index)
+        } else {
+            u64::MAX
         }
     }
 
@@ -286,11 +351,11 @@ impl Join<'_> {
         let start = nearest as u32;
         if bound < before {
             self.lower(pin, bound);
-            self.starts.st(pin, start | many);
+            self.set_start(pin, start | many);
         } else if bound == before {
-            let known = self.starts.ld(pin);
+            let known = self.start(pin);
             if known & !MANY != start || many != 0 {
-                self.starts.st(pin, known | MANY);
+                self.set_start(pin, known | MANY);
             }
         }
     }
@@ -308,8 +373,44 @@ impl Join<'_> {
             }
             // After the last chunk's threads are done with the words.
             thread::sync_threads();
-            self.add(count, cell, mine);
+            self.add(count, cell, false, mine);
             start += count;
         }
+    }
+}
+
+/// The nearest of some cells to a pin.
+#[derive(Clone, Copy)]
+struct Nearest {
+    /// Its distance, above its index.
+    key: u64,
+    /// Whether others are as near.
+    has_others: bool,
+}
+
+impl Nearest {
+    const NONE: Self = Self {
+        key: u64::MAX,
+        has_others: false,
+    };
+
+    /// Includes a cell. The same one may come again.
+    #[inline(always)]
+    fn add(&mut self, key: u64) {
+        if key >> 32 < self.key >> 32 {
+            *self = Self {
+                key,
+                has_others: false,
+            };
+        } else if key >> 32 == self.key >> 32 && key != self.key {
+            self.key = self.key.min(key);
+            self.has_others = true;
+        }
+    }
+
+    /// Whether there is another cell as near as the nearest of all.
+    #[inline(always)]
+    const fn has_other(self, nearest: u64) -> bool {
+        self.key >> 32 == nearest >> 32 && (self.has_others || self.key != nearest)
     }
 }

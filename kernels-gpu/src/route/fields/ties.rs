@@ -1,34 +1,29 @@
-//! Ties: which of several shortest paths to take.
+//! Ties: which of several shortest paths to take, where walking down a field cannot decide it.
 //!
 //! The cells on shortest paths are those to which ways lead from the tree's nearest cells. The
-//! block marks them, following all ways down the field at once, in a rectangle around the ways'
-//! ends. If a way leaves the rectangle, the block starts again in a larger one, up to the whole
-//! box; a tie for which shared memory has no room stays open. From the pin, a warp then climbs: at
-//! each cell to the first marked neighbour, in the stated order, with a way to the cell.
+//! block marks them in a rectangle around the ways' ends, with a bit per cell: a thread looks after
+//! a row, takes in what its neighbours' cells mark, and marks along the row by an addition, whose
+//! carries run along cells with a way in the row's direction. One warp does that in registers if
+//! rows are short. If a way leaves the rectangle, the
+//! block starts again in a larger one, up to the whole box; a tie for which shared memory has no
+//! room stays open. Then each marked cell gets a step to the first marked neighbour, in the stated
+//! order, with a way to it, and a thread follows these from the pin to the tree.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::join::{BLOCK, Join, word};
-use super::{
-    CellXy, DOWN, Entry, Field, GRAIN, LEFT, MANY, RIGHT, UP, column_and_row, has_neighbour, offset,
-};
-
-// A cell's half word: what the block knows of it.
-
-// The lowest four bits are its ways.
-/// The cell is on a shortest path.
-const MARKED: u32 = 1 << 4;
-/// The cell is one of the tree's nearest to the pin.
-const START: u32 = 1 << 5;
-/// One of its ways leaves the rectangle at hand.
-const LEAVES: u32 = 1 << 6;
+use super::join::{BLOCK, Join, STRETCH, word};
+use super::{CellXy, DOWN, Entry, Field, GRAIN, LEFT, MANY, RIGHT, UP, column_and_row, offset};
+use crate::primitives::quotient;
 
 /// How far ways may stray from the rectangle around their ends at first, and by what that grows.
-const MARGIN: u32 = 8;
+const MARGIN: u32 = 4;
 const GROWTH: u32 = 4;
-/// Cells that a thread marks one after the other before it takes from the queue again.
-const STRETCH: u32 = 8;
+
+// What is known of a rectangle's cells, a bit for each: for every 32 columns of a row, a word each
+// with the cells that have a way left, up, right and down (by direction), and of marked ones.
+const MARKED: u32 = 4;
+const PLANES: u32 = 5;
 
 /// A rectangle of a box; its cells have indices row by row.
 #[derive(Clone, Copy)]
@@ -47,24 +42,22 @@ impl Rectangle {
         self.columns * self.rows
     }
 
-    /// The index in the box of a cell of the rectangle.
+    /// The words of a row with a bit per column.
     #[inline(always)]
-    fn in_box(self, index: u32, field: Field) -> u32 {
-        let (column, row) = column_and_row(index, self.columns);
-        (self.top + row) * field.columns() + self.left + column
+    const fn row_words(self) -> u32 {
+        self.columns.div_ceil(32)
     }
 
-    /// The index in the rectangle of a cell of the box, which lies in it.
+    /// The words of all its planes.
     #[inline(always)]
-    fn of_box(self, index: u32, field: Field) -> u32 {
-        let (column, row) = column_and_row(index, field.columns());
-        (row - self.top) * self.columns + column - self.left
+    const fn words(self) -> u32 {
+        PLANES * self.row_words() * self.rows
     }
 
-    /// The index of a cell's neighbour in a direction.
+    /// The word of a plane that has the cell in a column and row, bit `column % 32`.
     #[inline(always)]
-    const fn neighbour(self, index: u32, direction: u32) -> u32 {
-        index.wrapping_add(offset(direction, self.columns))
+    const fn word(self, plane: u32, (column, row): (u32, u32)) -> u32 {
+        (row * self.row_words() + column / 32) * PLANES + plane
     }
 }
 
@@ -73,14 +66,16 @@ impl Rectangle {
 /// at `start` and perhaps at other cells. Called by the whole block, after a barrier; ends with
 /// one.
 #[inline(always)]
-pub(super) fn resolve(join: &Join<'_>, field: Field, start: u32, cost: u32) -> u32 {
+pub(super) fn resolve(join: &Join<'_>, pin: u32, start: u32, cost: u32) -> u32 {
+    // Read here, and not kept from before: registers are scarce.
+    let field = join.field(pin);
     let t = thread::thread_idx_x();
     let words = join.words;
     let mut margin = MARGIN;
     loop {
         if t == 0 {
+            join.forget_chunk();
             words.st(word::QUEUED, 0);
-            words.st(word::LEFT_PART, 0);
             words.st(word::BOUNDS, field.columns());
             words.st(word::BOUNDS + 1, 0);
             words.st(word::BOUNDS + 2, field.rows());
@@ -92,7 +87,7 @@ pub(super) fn resolve(join: &Join<'_>, field: Field, start: u32, cost: u32) -> u
         let part = around(join, field, margin);
         let starts = words.ld(word::QUEUED);
         // planted: tie-capacity
-        let is_large = part.cells() > join.capacity;
+        let is_large = part.cells() > join.capacity || 4 * part.words() > join.capacity;
         // planted: tie-starts
         let are_many = starts > starts_capacity(join);
         if is_large || are_many {
@@ -103,16 +98,16 @@ pub(super) fn resolve(join: &Join<'_>, field: Field, start: u32, cost: u32) -> u
         load(join, field, part);
         thread::sync_threads();
         mark_starts(join, field, part, starts);
-        mark(join, part);
-        if words.ld(word::LEFT_PART) == 0 {
-            if t < WARP_SIZE {
-                let count = climb(join, field, part);
-                if t == 0 {
-                    words.st(word::QUEUED, count);
-                    words.st(word::BOUNDS, part.left);
-                    words.st(word::BOUNDS + 1, part.columns);
-                    words.st(word::BOUNDS + 2, part.top);
-                }
+        thread::sync_threads();
+        if !mark(join, part) {
+            note_steps(join, part);
+            thread::sync_threads();
+            if t == 0 {
+                let count = climb(join, join.field(pin), part);
+                words.st(word::QUEUED, count);
+                words.st(word::BOUNDS, part.left);
+                words.st(word::BOUNDS + 1, part.columns);
+                words.st(word::BOUNDS + 2, part.top);
             }
             thread::sync_threads();
             return words.ld(word::QUEUED);
@@ -130,8 +125,8 @@ pub(super) fn path_cell(join: &Join<'_>, field: Field, i: u32) -> u32 {
     (bound(2) + row) * field.columns() + bound(0) + column
 }
 
-/// How many starts there is room for: in the second half of the queue's memory, so that their
-/// indices in the rectangle may be queued from its beginning.
+/// How many starts there is room for: in the second half of the queue's memory. The first half has
+/// the planes.
 #[inline(always)]
 fn starts_capacity(join: &Join<'_>) -> u32 {
     join.capacity / 4
@@ -225,205 +220,363 @@ fn around(join: &Join<'_>, field: Field, margin: u32) -> Rectangle {
     }
 }
 
-/// Loads the field's entries of a rectangle.
+/// The planes' words, in the first half of the queue's memory.
+#[inline(always)]
+fn planes(join: &Join<'_>) -> SharedView<u32> {
+    // SAFETY: the queue has `capacity` elements of two bytes at least, and begins at a multiple of
+    // 4; this is its first half.
+    unsafe {
+        let words = join.capacity / 4;
+        SharedView::from_raw_parts(join.queue.as_mut_ptr().cast(), words as usize)
+    }
+}
+
+/// Loads the ways of a rectangle's cells, of which none is marked yet.
 #[inline(always)]
 fn load(join: &Join<'_>, field: Field, part: Rectangle) {
-    // Up to four loads are in flight together.
-    let stride = BLOCK * GRAIN;
-    let mut index = thread::thread_idx_x() * GRAIN;
-    while index < part.cells() {
-        let entries = |index: u32| -> [u32; 4] {
-            if index < part.cells() {
-                let at = part.in_box(index, field);
+    // SAFETY: the same memory as bytes.
+    let bytes = unsafe {
+        let len = 4 * planes(join).len();
+        SharedView::<u8>::from_raw_parts(join.queue.as_mut_ptr().cast(), len)
+    };
+    // A thread loads eight cells at a time, all of a word's bytes are written.
+    let row_bytes = 4 * part.row_words();
+    let mut i = thread::thread_idx_x();
+    while i < row_bytes * part.rows {
+        let row = quotient(i, row_bytes);
+        let column = (i - row * row_bytes) * 8;
+        let entries = |column: u32| -> [u32; 4] {
+            if column < part.columns {
+                let at = (part.top + row) * field.columns() + part.left + column;
                 join.entries.ld_vector(field.first_entry + at)
             } else {
                 [Entry::NONE.0; 4]
             }
         };
-        let all = [
-            entries(index),
-            entries(index + stride),
-            entries(index + 2 * stride),
-            entries(index + 3 * stride),
-        ];
-        let [a, b, c, d] = all;
-        note(join, part, index, a);
-        note(join, part, index + stride, b);
-        note(join, part, index + 2 * stride, c);
-        note(join, part, index + 3 * stride, d);
-        index += 4 * stride;
+        let all = [entries(column), entries(column + GRAIN)];
+        let ways = all.map(|entries| {
+            let [a, b, c, d] = entries.map(|entry| Entry(entry).ways());
+            a | b << 4 | c << 8 | d << 12
+        });
+        let ways = ways[0] | ways[1] << 16;
+        let byte = |plane: u32| 4 * part.word(plane, (column, row)) + column % 32 / 8;
+        bytes.st(byte(LEFT), every_fourth(ways >> LEFT));
+        bytes.st(byte(UP), every_fourth(ways >> UP));
+        bytes.st(byte(RIGHT), every_fourth(ways >> RIGHT));
+        bytes.st(byte(DOWN), every_fourth(ways >> DOWN));
+        bytes.st(byte(MARKED), 0);
+        i += BLOCK;
     }
 }
 
-/// Stores the half words of four cells of a rectangle, from `index` on, if it has them.
+/// Bits 0, 4, 8 and so on, one after the other.
 #[inline(always)]
-fn note(join: &Join<'_>, part: Rectangle, index: u32, entries: [u32; 4]) {
-    if index >= part.cells() {
-        return;
-    }
-    let (column, row) = column_and_row(index, part.columns);
-    let bit = |is: bool, direction: u32| u32::from(is) << direction;
-    let outside = bit(row == 0, UP) | bit(row + 1 == part.rows, DOWN);
-    let code = |i: u32, entry: Entry| {
-        let column = column + i;
-        let outside = outside | bit(column == 0, LEFT) | bit(column + 1 == part.columns, RIGHT);
-        let ways = entry.ways();
-        let leaves = if ways & outside != 0 { LEAVES } else { 0 };
-        ways & !outside | leaves
-    };
-    let [a, b, c, d] = entries;
-    let codes = [
-        code(0, Entry(a)) | code(1, Entry(b)) << 16,
-        code(2, Entry(c)) | code(3, Entry(d)) << 16,
-    ];
-    join.part.st_vector(index / 2, codes);
+const fn every_fourth(bits: u32) -> u8 {
+    let bits = bits & 0x1111_1111;
+    let bits = (bits | bits >> 3) & 0x0303_0303;
+    let bits = (bits | bits >> 6) & 0x000f_000f;
+    (bits | bits >> 12) as u8
 }
 
-/// A cell's half word, once no thread writes any more.
-#[inline(always)]
-fn code(join: &Join<'_>, index: u32) -> u32 {
-    join.part.ld(index / 2) >> (index % 2 * 16) & 0xffff
-}
-
-/// Sets bits in a cell's half word; returns its previous value.
-#[inline(always)]
-fn set(join: &Join<'_>, index: u32, bits: u32) -> u32 {
-    let shift = index % 2 * 16;
-    // planted: tie-mark
-    join.part.atomic_or(index / 2, bits << shift) >> shift & 0xffff
-}
-
-/// Marks the starts, and queues their indices in the rectangle.
+/// Marks the starts.
 #[inline(always)]
 fn mark_starts(join: &Join<'_>, field: Field, part: Rectangle, count: u32) {
     let starts = starts(join);
     let mut i = thread::thread_idx_x();
     while i < count {
-        let index = part.of_box(starts.ld(i), field);
-        set(join, index, MARKED | START);
-        join.queue.st(i, index as u16);
+        let (column, row) = column_and_row(starts.ld(i), field.columns());
+        let (column, row) = (column - part.left, row - part.top);
+        let word = part.word(MARKED, (column, row));
+        // planted: tie-mark
+        planes(join).atomic_or(word, 1 << (column % 32));
         i += BLOCK;
     }
 }
 
-/// Marks all cells to which ways lead from the queued ones. Called by the whole block; ends with a
-/// barrier.
-///
-/// A thread follows one way, for a stretch at most, as long as it is the first to come there, and
-/// queues the cells where other ways branch off.
+/// Marks all cells to which ways lead from marked ones, and returns whether a way leaves the
+/// rectangle. Called by the whole block, after a barrier; ends with one.
 #[inline(always)]
-fn mark(join: &Join<'_>, part: Rectangle) {
-    let words = join.words;
-    let mut done = 0;
-    loop {
-        thread::sync_threads();
-        let queued = words.ld(word::QUEUED);
-        thread::sync_threads();
-        if done == queued {
-            return;
+fn mark(join: &Join<'_>, part: Rectangle) -> bool {
+    let t = thread::thread_idx_x();
+    if part.columns <= u64::BITS && part.rows <= WARP_SIZE * u32::BITS {
+        if t < WARP_SIZE {
+            mark_narrow(join, part);
         }
-        let push = |index: u32| {
-            let place = words.atomic_add(word::QUEUED, 1);
-            join.queue.st(place, index as u16);
-        };
-        let mut i = done + thread::thread_idx_x();
-        while i < queued {
-            let mut at = u32::from(join.queue.ld(i));
-            let mut here = set(join, at, MARKED);
-            let mut steps = 0;
-            loop {
-                if here & LEAVES != 0 {
-                    words.st_relaxed(word::LEFT_PART, 1, Block);
-                }
-                // All at once, so that the results are waited for together.
-                let mark = |direction: u32| {
-                    if here >> direction & 1 != 0 {
-                        set(join, part.neighbour(at, direction), MARKED)
-                    } else {
-                        MARKED
-                    }
-                };
-                let were = (mark(LEFT), mark(UP), mark(RIGHT), mark(DOWN));
-                // The last neighbour that was not marked, and its previous half word.
-                let mut next = None;
-                let mut take = |direction: u32, was: u32| {
-                    if was & MARKED == 0 {
-                        if let Some((other, _)) = next {
-                            push(other);
-                        }
-                        next = Some((part.neighbour(at, direction), was));
-                    }
-                };
-                take(LEFT, were.0);
-                take(UP, were.1);
-                take(RIGHT, were.2);
-                take(DOWN, were.3);
-                let Some((index, was)) = next else {
-                    break;
-                };
-                steps += 1;
-                if steps == STRETCH {
-                    push(index);
-                    break;
-                }
-                (at, here) = (index, was);
+        thread::sync_threads();
+    } else {
+        loop {
+            let mut has_marked = false;
+            let mut row = t;
+            while row < part.rows {
+                has_marked |= mark_row(join, part, row);
+                row += BLOCK;
             }
-            i += BLOCK;
+            // planted: tie-rounds
+            if !thread::sync_threads_or(has_marked) {
+                break;
+            }
         }
-        done = queued;
+    }
+    let mut leaves = 0;
+    let mut row = t;
+    while row < part.rows {
+        let marked = |plane: u32, column: u32| marked(join, part, plane, (column, row));
+        let mut column = 0;
+        while column < part.columns {
+            if row == 0 {
+                leaves |= marked(UP, column);
+            }
+            if row + 1 == part.rows {
+                leaves |= marked(DOWN, column);
+            }
+            column += 32;
+        }
+        let last = part.columns - 1;
+        leaves |= marked(LEFT, 0) & 1 | marked(RIGHT, last) >> (last % 32) & 1;
+        row += BLOCK;
+    }
+    thread::sync_threads_or(leaves != 0)
+}
+
+/// Marks all cells to which ways lead from marked ones in a rectangle of at most 64 columns and 32
+/// bands of 32 rows. Called by a whole warp.
+#[inline(always)]
+fn mark_narrow(join: &Join<'_>, part: Rectangle) {
+    let bands = part.rows.div_ceil(WARP_SIZE);
+    // A bit for each band where there may be something to mark.
+    let mut pending = u32::MAX >> (u32::BITS - bands);
+    while pending != 0 {
+        let band = pending.trailing_zeros();
+        pending &= pending - 1;
+        let has_marked = mark_band(join, part, band * WARP_SIZE);
+        // planted: tie-bands
+        let beside = (has_marked & 1) << band >> 1 | (has_marked >> 31) << band << 1;
+        pending |= beside & (u32::MAX >> (u32::BITS - bands));
+        // The next band reads what other lanes have stored.
+        warp::sync_warp(FULL_MASK);
     }
 }
 
-/// Climbs from the pin's first marked cell to the tree, and returns the number of cells on the way.
-/// The queue then has the cells, as indices in the rectangle. Called by a whole warp.
+/// Marks all cells to which ways lead from marked ones in 32 rows, from `top` on, and from the rows
+/// beside them; returns, with a bit for each row, which now have more marked cells. Each lane has a
+/// row in registers. Called by a whole warp.
+#[inline(always)]
+fn mark_band(join: &Join<'_>, part: Rectangle, top: u32) -> u32 {
+    let planes = planes(join);
+    let row = top + warp::lane_id();
+    let has_words = (row < part.rows, row < part.rows && part.columns > 32);
+    let bits = |plane: u32| {
+        two_words(has_words, |column| {
+            planes.ld(part.word(plane, (column, row)))
+        })
+    };
+    let (left, up, right, down) = (bits(LEFT).reverse_bits(), bits(UP), bits(RIGHT), bits(DOWN));
+    let first = bits(MARKED);
+    let mut marks = first;
+    // From beyond the band.
+    let lane = warp::lane_id();
+    let mut beyond = 0;
+    if lane == 0 {
+        beyond = two_words(has_words, |column| marked_above(join, part, (column, row)));
+    } else if lane == WARP_SIZE - 1 {
+        beyond = two_words(has_words, |column| marked_below(join, part, (column, row)));
+    }
+    loop {
+        let (above, is_there) = warp::warp_shuffle_up(FULL_MASK, marks & down, 1, WARP_SIZE);
+        let above = if is_there { above } else { beyond };
+        let (below, is_there) = warp::warp_shuffle_down(FULL_MASK, marks & up, 1, WARP_SIZE);
+        let below = if is_there { below } else { beyond };
+        let before = marks;
+        // See `along`.
+        let after = marks | above | below;
+        let after = after | (right.wrapping_add(after & right) ^ right);
+        let after = after.reverse_bits();
+        let after = after | (left.wrapping_add(after & left) ^ left);
+        marks = after.reverse_bits();
+        if !warp::warp_vote_any(FULL_MASK, marks != before) {
+            break;
+        }
+    }
+    let has_marked = marks != first;
+    if has_marked && has_words.0 {
+        planes.st(part.word(MARKED, (0, row)), marks as u32);
+    }
+    if has_marked && has_words.1 {
+        planes.st(part.word(MARKED, (32, row)), (marks >> 32) as u32);
+    }
+    warp::warp_vote_ballot(FULL_MASK, has_marked)
+}
+
+/// The words of columns 0 and 32 of a row that has them.
+#[inline(always)]
+fn two_words(has: (bool, bool), word: impl Fn(u32) -> u32) -> u64 {
+    let low = if has.0 { word(0) } else { 0 };
+    let high = if has.1 { word(32) } else { 0 };
+    u64::from(low) | u64::from(high) << 32
+}
+
+/// The marked cells that have a way in a direction, in the word of a column and row.
+#[inline(always)]
+fn marked(join: &Join<'_>, part: Rectangle, direction: u32, at: (u32, u32)) -> u32 {
+    let planes = planes(join);
+    planes.ld_relaxed(part.word(MARKED, at), Block) & planes.ld(part.word(direction, at))
+}
+
+/// The marked cells of the row above that have a way down, in the word of a column.
+#[inline(always)]
+fn marked_above(join: &Join<'_>, part: Rectangle, (column, row): (u32, u32)) -> u32 {
+    if row > 0 {
+        marked(join, part, DOWN, (column, row - 1))
+    } else {
+        0
+    }
+}
+
+/// The marked cells of the row below that have a way up, in the word of a column.
+#[inline(always)]
+fn marked_below(join: &Join<'_>, part: Rectangle, (column, row): (u32, u32)) -> u32 {
+    if row + 1 < part.rows {
+        marked(join, part, UP, (column, row + 1))
+    } else {
+        0
+    }
+}
+
+/// Marks the cells of a row to which ways lead from marked ones in it and in the rows beside it;
+/// returns whether it has marked some.
+#[inline(always)]
+fn mark_row(join: &Join<'_>, part: Rectangle, row: u32) -> bool {
+    let planes = planes(join);
+    let mut has_marked = false;
+    let mut set = |column: u32, before: u32, after: u32| {
+        if after != before {
+            planes.st_relaxed(part.word(MARKED, (column, row)), after, Block);
+            has_marked = true;
+        }
+    };
+    // To the right, from word to word.
+    let (mut column, mut carry) = (0, false);
+    while column < part.columns {
+        let before = planes.ld_relaxed(part.word(MARKED, (column, row)), Block);
+        let at = (column, row);
+        let marks = before | marked_above(join, part, at) | marked_below(join, part, at);
+        let ways = planes.ld(part.word(RIGHT, (column, row)));
+        let after;
+        (after, carry) = along(marks, ways, carry);
+        set(column, before, after);
+        column += 32;
+    }
+    // To the left.
+    let mut carry = false;
+    while column > 0 {
+        column -= 32;
+        let before = planes.ld_relaxed(part.word(MARKED, (column, row)), Block);
+        let ways = planes.ld(part.word(LEFT, (column, row)));
+        let after;
+        (after, carry) = along(before.reverse_bits(), ways.reverse_bits(), carry);
+        set(column, before, after.reverse_bits());
+    }
+    has_marked
+}
+
+/// Marks the cells to which marked ones lead, each cell with a way to the next higher bit. `carry`
+/// says whether a way leads to the lowest bit, and then whether one leads beyond the highest.
+///
+/// An added bit runs as a carry to the end of the ways from its cell on. So, of the sum, a bit
+/// differs from that of the ways where it is marked or a carry arrives, not both.
+#[inline(always)]
+const fn along(marks: u32, ways: u32, carry: bool) -> (u32, bool) {
+    let marks = marks | carry as u32;
+    let (sum, carry) = ways.overflowing_add(marks & ways);
+    (marks | (sum ^ ways), carry)
+}
+
+/// Notes for each marked cell the step to the first marked neighbour with a way to it, in the order
+/// of directions; 0 if there is none. Called by the whole block.
+#[inline(always)]
+fn note_steps(join: &Join<'_>, part: Rectangle) {
+    // Four cells at a time.
+    let quads = part.columns / GRAIN;
+    let mut i = thread::thread_idx_x();
+    while i < quads * part.rows {
+        let row = quotient(i, quads);
+        let column = (i - row * quads) * GRAIN;
+        let at = (column, row);
+        let marks = planes(join).ld(part.word(MARKED, at));
+        if marks >> (column % 32) & 15 != 0 {
+            let from_left = marked(join, part, RIGHT, at) << 1;
+            let from_right = marked(join, part, LEFT, at) >> 1;
+            let word = column / 32;
+            let of_last = match word {
+                0 => 0,
+                _ => marked(join, part, RIGHT, (32 * word - 1, row)) >> 31,
+            };
+            let of_next = match 32 * word + 32 {
+                next if next < part.columns => marked(join, part, LEFT, (next, row)) << 31,
+                _ => 0,
+            };
+            let (above, below) = (marked_above(join, part, at), marked_below(join, part, at));
+            let (left, right) = (from_left | of_last, from_right | of_next);
+            let step = |i: u32| {
+                let is = |bits: u32| bits >> (column % 32 + i) & 1 != 0;
+                // planted: tie-order
+                let direction = if is(left) {
+                    LEFT
+                } else if is(above) {
+                    UP
+                } else if is(right) {
+                    RIGHT
+                } else if is(below) {
+                    DOWN
+                } else {
+                    return 0;
+                };
+                offset(direction, part.columns) & 0xffff
+            };
+            let steps = [step(0) | step(1) << 16, step(2) | step(3) << 16];
+            join.part
+                .st_vector((row * part.columns + column) / 2, steps);
+        }
+        i += BLOCK;
+    }
+}
+
+/// Climbs from the pin's first marked cell to the tree, and returns the number of cells on the way;
+/// 0 if there is no room for them. The queue then has the cells, as indices in the rectangle.
+/// Called by one thread.
 #[inline(always)]
 fn climb(join: &Join<'_>, field: Field, part: Rectangle) -> u32 {
-    // Lanes 0 to 3 look in one direction each; the other lanes repeat these.
-    let lane = warp::lane_id();
-    let direction = lane % 4;
     let mut cell = field.first_cell;
-    let mut at = pin_cell(join, field, part, cell);
-    while cell + 1 < field.end_cell && (at >= part.cells() || code(join, at) & MARKED == 0) {
+    while cell + 1 < field.end_cell && !is_marked(join, part, pin_place(join, field, part, cell)) {
         cell += 1;
-        at = pin_cell(join, field, part, cell);
     }
-    let (mut column, mut row) = column_and_row(at, part.columns);
-    let mut count = 0;
-    loop {
-        if lane == 0 {
-            join.queue.st(count, at as u16);
+    let (column, row) = pin_place(join, field, part, cell);
+    let (mut at, mut count) = (row * part.columns + column, 0);
+    while count + STRETCH <= join.capacity {
+        let (moves, goes_on);
+        (at, moves, goes_on) = join.stretch(at, count, |_| ());
+        if !goes_on {
+            return count + moves + 1;
         }
-        count += 1;
-        if code(join, at) & START != 0 {
-            return count;
-        }
-        let back = MARKED | 1 << (direction ^ 2);
-        let is_in = has_neighbour(direction, (column, row), (part.columns, part.rows));
-        let leads_here = is_in && code(join, part.neighbour(at, direction)) & back == back;
-        // planted: tie-order
-        let first = warp::warp_vote_ballot(FULL_MASK, leads_here).trailing_zeros();
-        if first > DOWN {
-            // Not reached: each marked cell has a marked one above it, or is on the tree.
-            return count;
-        }
-        at = part.neighbour(at, first);
-        if first % 2 == LEFT {
-            column = column.wrapping_add(offset(first, 1));
-        } else {
-            row = row.wrapping_add(offset(first, 1));
-        }
+        count += STRETCH;
     }
+    join.words.st_relaxed(word::OPEN_TIE, 1, Block);
+    0
 }
 
-/// The index of a pin's cell in a rectangle; past the rectangle's cells if the cell is not in it.
+/// Whether the cell in a column and row is in the rectangle, and marked.
 #[inline(always)]
-fn pin_cell(join: &Join<'_>, field: Field, part: Rectangle, cell: u32) -> u32 {
+fn is_marked(join: &Join<'_>, part: Rectangle, (column, row): (u32, u32)) -> bool {
+    let is_in = column < part.columns && row < part.rows;
+    is_in && planes(join).ld(part.word(MARKED, (column, row))) >> (column % 32) & 1 != 0
+}
+
+/// The column and row in a rectangle of a pin's cell, which wrap around if it is not in it.
+#[inline(always)]
+fn pin_place(join: &Join<'_>, field: Field, part: Rectangle, cell: u32) -> (u32, u32) {
     let CellXy { x, y } = join.boxes.pin_cells.ld(cell);
-    let column = x.wrapping_sub(field.left + part.left);
-    let row = y.wrapping_sub(field.top + part.top);
-    if column < part.columns && row < part.rows {
-        row * part.columns + column
-    } else {
-        u32::MAX
-    }
+    (
+        x.wrapping_sub(field.left + part.left),
+        y.wrapping_sub(field.top + part.top),
+    )
 }

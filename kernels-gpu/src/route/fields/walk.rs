@@ -1,10 +1,23 @@
 //! Walking down a field from the tree to the pin, through a part of its box in shared memory: the
 //! part **at hand**.
+//!
+//! One thread walks, and each step waits for the one before. So a step is little more than a load:
+//! a cell has the difference to the next one, and 0 where the thread has to look closer. It looks
+//! after several steps, which stay at such a cell.
+//!
+//! # Ties
+//! At a cell with several ways, the thread follows each of them to the cell where they meet, always
+//! from the one that is farther from the pin. There, the first direction as seen from the pin
+//! decides, and the cell keeps that way alone. Ties on the ways are decided first. This is for few
+//! ties: after [`MOST_TIE_STEPS`] steps the thread gives up, as it does where ways leave the part,
+//! and `ties.rs` decides.
 
 use cuda_std::prelude::*;
+use cuda_std::warp::WARP_SIZE;
 
-use super::join::{BLOCK, CHUNK, END, Join, WIDE_PART_CELLS, word};
-use super::{Entry, Field, GRAIN, column_and_row, has_neighbour, offset};
+use super::join::{BLOCK, CHUNK, END, Join, STRETCH, WIDE_PART_CELLS, word};
+use super::offer::Around;
+use super::{CellXy, Entry, Field, GRAIN, column_and_row, has_neighbour, offset};
 
 /// How far a walk may stray from the rectangle between its ends before it leaves the part at hand.
 const MARGIN: u32 = 10;
@@ -13,17 +26,16 @@ const MARGIN: u32 = 10;
 const SIDE: u32 = 124;
 const WIDE_SIDE: u32 = 252;
 
-// A cell's half word: twice the difference between the index of the next cell on the way down and
-// its own, and 1 more if there are several next cells.
+/// The most steps that are taken to decide a tie, and for how many the ones count that are decided
+/// before.
+const MOST_TIE_STEPS: u32 = 256;
+const STEPS_OF_TIE: u32 = 64;
 
-/// There is no next cell.
-const HERE: u32 = 0;
-/// The next cell is not at hand.
-const OUTSIDE: u32 = 1 << 15;
-// The largest difference is the distance between two rows.
-const _: () = assert!(2 * (WIDE_SIDE + GRAIN) < OUTSIDE);
+// A step to the next row is the largest.
+const _: () = assert!(WIDE_SIDE + GRAIN < 1 << 15);
 
-/// The part of a box at hand: for each cell, row by row, the next one on the way down.
+/// The part of a box at hand: for each cell, row by row, the difference to the next one on the way
+/// down, as a half word; 0 if that is not at hand, or if there are none or several.
 #[derive(Clone, Copy)]
 pub(super) struct Part {
     /// Its first column and row in the box, and its columns and rows. The first column and the
@@ -43,9 +55,25 @@ impl Part {
         (at & ((1 << self.log_pitch) - 1), at >> self.log_pitch)
     }
 
+    /// Its cell in a column and row of the box.
+    #[inline(always)]
+    const fn at(self, (column, row): (u32, u32)) -> u32 {
+        (row - self.top) << self.log_pitch | (column - self.left)
+    }
+
+    /// Its cell `at`, as a cell of the grid.
+    #[inline(always)]
+    pub(super) fn cell(self, at: u32, field: Field) -> CellXy {
+        let (column, row) = self.place(at);
+        CellXy {
+            x: field.left + self.left + column,
+            y: field.top + self.top + row,
+        }
+    }
+
     /// The index in the box of its cell `at`.
     #[inline(always)]
-    pub(super) fn index(self, at: u32, field: Field) -> u32 {
+    fn index(self, at: u32, field: Field) -> u32 {
         let (column, row) = self.place(at);
         (self.top + row) * field.columns() + self.left + column
     }
@@ -58,13 +86,11 @@ impl Part {
 }
 
 impl Join<'_> {
-    /// The part of a pin's box around the way from the cell with index `from` to the pin. The walk
+    /// The part of a pin's box around the way from a cell to the pin. The walk
     /// will rarely leave it.
     #[inline(always)]
-    fn part(&self, field: Field, from: u32) -> Part {
-        let (column, row) = column_and_row(from, field.columns());
-        let pin = field.cell;
-        let (pin_column, pin_row) = (pin.x - field.left, pin.y - field.top);
+    fn part(&self, field: Field, (column, row): (u32, u32)) -> Part {
+        let (pin_column, pin_row) = field.place_of(field.cell);
         let span = |from: u32, to: u32, len: u32, most: u32| {
             let (low, high) = (from.min(to), from.max(to));
             let (mut start, mut end) = (low.max(MARGIN) - MARGIN, (high + MARGIN + 1).min(len));
@@ -96,7 +122,7 @@ impl Join<'_> {
         }
     }
 
-    /// Stores the next cell on the way down for each cell of a part of a pin's box. Called by the
+    /// Stores the step on the way down for each cell of a part of a pin's box. Called by the
     /// whole block.
     #[inline(always)]
     fn load(&self, field: Field, part: Part) {
@@ -126,81 +152,247 @@ impl Join<'_> {
         }
     }
 
-    /// Stores the next cells of the four cells from `at` on, if the part has these.
+    /// Stores the steps of the four cells from `at` on, if the part has these.
     #[inline(always)]
     fn note(&self, part: Part, at: u32, entries: [u32; 4]) {
         if at >= part.len() {
             return;
         }
         let (column, row) = part.place(at);
-        let next = |i: u32, entry: Entry| {
-            let (column, ways) = (column + i, entry.ways());
-            if ways == 0 {
-                return HERE;
-            }
+        let step = |i: u32, entry: Entry| {
+            let ways = entry.ways();
             let direction = ways.trailing_zeros();
-            let is_in = has_neighbour(direction, (column, row), (part.columns, part.rows));
+            let place = (column + i, row);
+            let is_in = has_neighbour(direction, place, (part.columns, part.rows));
             // planted: join-tie
-            let tie = u32::from(ways & (ways - 1) != 0);
-            let step = offset(direction, 1 << part.log_pitch).wrapping_mul(2);
-            // planted: join-outside
-            let next = if is_in { step } else { OUTSIDE };
-            next & 0xffff | tie
+            let is_one = ways.is_power_of_two();
+            if is_one && is_in {
+                offset(direction, 1 << part.log_pitch) & 0xffff
+            } else {
+                0
+            }
         };
         let [a, b, c, d] = entries;
-        let nexts = [
-            next(0, Entry(a)) | next(1, Entry(b)) << 16,
-            next(2, Entry(c)) | next(3, Entry(d)) << 16,
+        let steps = [
+            step(0, Entry(a)) | step(1, Entry(b)) << 16,
+            step(2, Entry(c)) | step(3, Entry(d)) << 16,
         ];
-        self.part.st_vector(at / 2, nexts);
+        self.part.st_vector(at / 2, steps);
+        if self.keeps_entries(part) {
+            self.kept_entries().st_vector(at, entries);
+        }
+    }
+
+    /// Whether there is room for the entries of a part's cells.
+    #[inline(always)]
+    fn keeps_entries(&self, part: Part) -> bool {
+        part.len() <= self.kept_entries().len() as u32
+    }
+
+    /// The entries of the part at hand, by cell: in the queue's memory, after a chunk.
+    #[inline(always)]
+    fn kept_entries(&self) -> SharedView<u32> {
+        let len = (self.capacity.max(CHUNK) - CHUNK) / 2;
+        // SAFETY: the queue has `capacity` elements of two bytes at least, and begins at a multiple
+        // of 16; these are the ones after a chunk.
+        unsafe {
+            let entries = self.queue.as_mut_ptr().add(CHUNK as usize).cast::<u32>();
+            SharedView::from_raw_parts(entries, len as usize)
+        }
+    }
+
+    /// The steps of the part at hand, by cell.
+    #[inline(always)]
+    fn steps(&self) -> SharedView<u16> {
+        // SAFETY: the same memory as half words.
+        unsafe { SharedView::from_raw_parts(self.part.as_mut_ptr().cast(), 2 * self.part.len()) }
+    }
+
+    /// The step from a cell.
+    #[inline(always)]
+    fn step(&self, at: u32) -> u32 {
+        self.steps().ld(at) as i16 as u32
+    }
+
+    /// Takes up to [`STRETCH`] steps from a cell, which it shows and queues like the following ones,
+    /// as number `count` and on. Returns where it is then, the number of steps, and whether it took
+    /// all of them; if not, the last cell is queued, too.
+    #[inline(always)]
+    pub(super) fn stretch(
+        &self,
+        mut at: u32,
+        count: u32,
+        mut show: impl FnMut(u32),
+    ) -> (u32, u32, bool) {
+        let (mut i, mut moves, mut step) = (0, 0, 0);
+        while i < STRETCH {
+            self.queue.st(count + i, at as u16);
+            show(at);
+            step = self.step(at);
+            at = at.wrapping_add(step);
+            moves += u32::from(step != 0);
+            i += 1;
+        }
+        // Steps that follow one of 0 are 0, too.
+        (at, moves, step != 0)
     }
 
     /// Follows the ways of a part of a box down from a cell, to the pin, out of the part, or for a
     /// chunk. Called by one thread.
     #[inline(always)]
-    fn follow(&self, field: Field, part: Part, from: u32) {
-        // SAFETY: the same memory as half words.
-        let nexts = unsafe {
-            SharedView::<u16>::from_raw_parts(self.part.as_mut_ptr().cast(), 2 * self.part.len())
-        };
-        let (column, row) = column_and_row(from, field.columns());
-        let mut at = (row - part.top) << part.log_pitch | (column - part.left);
-        let (mut count, mut ties) = (0, 0);
-        let is_last = loop {
-            self.queue.st(count, at as u16);
-            count += 1;
-            let next = u32::from(nexts.ld(at));
-            ties |= next;
-            let step = next & !1;
-            if step == HERE || step == OUTSIDE || count == CHUNK {
-                break step == HERE;
+    fn follow(&self, field: Field, part: Part, mut at: u32) {
+        let mut count = 0;
+        let (mut after, mut has_open_tie) = (END, false);
+        let mut around = Around::EMPTY;
+        loop {
+            if count + STRETCH > CHUNK {
+                after = part.index(at, field);
+                break;
             }
-            at = at.wrapping_add((step as u16 as i16 >> 1) as u32);
-        };
-        let mut after = END;
-        if !is_last {
-            // Looked up in the field itself: the next cell may be outside the part.
+            let (moves, goes_on);
+            (at, moves, goes_on) = self.stretch(at, count, |at| around.add(part.place(at)));
+            if goes_on {
+                count += STRETCH;
+                continue;
+            }
+            count += moves;
             let index = part.index(at, field);
-            let entry = Entry(self.entries.ld(field.first_entry + index));
-            after = index.wrapping_add(offset(entry.ways().trailing_zeros(), field.columns()));
+            if index == field.index_of(field.cell) {
+                count += 1;
+                break;
+            }
+            let entry = if self.keeps_entries(part) {
+                self.kept_entries().ld(at)
+            } else {
+                self.entries.ld(field.first_entry + index)
+            };
+            let ways = Entry(entry).ways();
+            if ways & ways.wrapping_sub(1) == 0 {
+                count += 1;
+                // planted: join-outside
+                if ways != 0 {
+                    after = index.wrapping_add(offset(ways.trailing_zeros(), field.columns()));
+                }
+                break;
+            }
+            if !self.decide(part, at) {
+                has_open_tie = true;
+                break;
+            }
         }
         self.words.st(word::COUNT, count);
         self.words.st(word::NEXT, after);
-        let tie = self.words.ld(word::TIE) | ties & 1;
-        self.words.st(word::TIE, tie);
+        if has_open_tie {
+            self.words.st(word::TIE, 1);
+        }
+        let (x, y) = (field.left + part.left, field.top + part.top);
+        self.words.st(word::AROUND, around.left + x);
+        self.words.st(word::AROUND + 1, around.right + x);
+        self.words.st(word::AROUND + 2, around.top + y);
+        self.words.st(word::AROUND + 3, around.bottom + y);
     }
 
-    /// Follows a chunk of a pin's path from a cell on. Called by the whole block, after a barrier;
-    /// ends with one.
+    /// Decides a tie in the part at hand, and those on which it depends; returns whether it could.
+    /// Called by one thread.
     #[inline(always)]
-    pub(super) fn walk(&self, field: Field, from: u32) -> Part {
+    fn decide(&self, part: Part, tie: u32) -> bool {
+        if !self.keeps_entries(part) {
+            return false;
+        }
+        let (mut at, mut steps) = (tie, 0);
+        while steps < MOST_TIE_STEPS {
+            match self.decide_one(part, at, &mut steps) {
+                None => return false,
+                Some(other) if other != at => {
+                    at = other;
+                    steps += STEPS_OF_TIE;
+                }
+                Some(_) if at == tie => return true,
+                Some(_) => at = tie,
+            }
+        }
+        false
+    }
+
+    /// Decides a tie, and returns its cell; or the cell of one that is to be decided before; or
+    /// nothing, if a way leaves the part, or after too many steps.
+    #[inline(always)]
+    fn decide_one(&self, part: Part, at: u32, steps: &mut u32) -> Option<u32> {
+        let pitch = 1 << part.log_pitch;
+        let entry = |at: u32| Entry(self.kept_entries().ld(at));
+        let is_in =
+            |direction: u32| has_neighbour(direction, part.place(at), (part.columns, part.rows));
+        let mut others = entry(at).ways();
+        let mut best = others.trailing_zeros();
+        if !is_in(best) {
+            return None;
+        }
+        others &= others - 1;
+        while others != 0 {
+            let other = others.trailing_zeros();
+            others &= others - 1;
+            if !is_in(other) {
+                return None;
+            }
+            // The last steps of the two ways, and their cells.
+            let mut lasts = (offset(best, pitch), offset(other, pitch));
+            let mut cells = (at.wrapping_add(lasts.0), at.wrapping_add(lasts.1));
+            while cells.0 != cells.1 {
+                *steps += 1;
+                if *steps >= MOST_TIE_STEPS {
+                    return None;
+                }
+                let is_first = entry(cells.0).distance() >= entry(cells.1).distance();
+                let cell = if is_first { cells.0 } else { cells.1 };
+                let step = self.step(cell);
+                if step == 0 {
+                    let ways = entry(cell).ways();
+                    let is_tie = ways & ways.wrapping_sub(1) != 0;
+                    return is_tie.then_some(cell);
+                }
+                let next = cell.wrapping_add(step);
+                if is_first {
+                    (cells.0, lasts.0) = (next, step);
+                } else {
+                    (cells.1, lasts.1) = (next, step);
+                }
+            }
+            // planted: walk-order
+            if order_of(lasts.1) < order_of(lasts.0) {
+                best = other;
+            }
+        }
+        self.steps().st(at, offset(best, pitch) as u16);
+        Some(at)
+    }
+
+    /// Follows a chunk of a pin's path from a cell on, while a warp makes the pin one of those that
+    /// are joined. Called by the whole block, after a barrier; ends with one.
+    #[inline(always)]
+    pub(super) fn walk(&self, pin: u32, field: Field, from: u32) -> Part {
+        let t = thread::thread_idx_x();
+        let from = column_and_row(from, field.columns());
         let part = self.part(field, from);
         self.load(field, part);
         thread::sync_threads();
-        if thread::thread_idx_x() == 0 {
-            self.follow(field, part, from);
+        if t == 0 {
+            self.follow(field, part, part.at(from));
+        }
+        if t / WARP_SIZE == 1 {
+            self.set_joined(pin);
         }
         thread::sync_threads();
         part
+    }
+}
+
+/// The order of steps to a cell, by the directions from which they come: from the left (one cell
+/// on), from above (a row on), from the right, from below.
+#[inline(always)]
+const fn order_of(step: u32) -> u32 {
+    if step as i32 > 0 {
+        step
+    } else {
+        (1 << 31) | step.wrapping_neg()
     }
 }
