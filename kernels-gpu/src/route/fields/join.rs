@@ -117,7 +117,8 @@ pub(super) struct Join<'a> {
     /// By cell of the part or rectangle at hand, as half words: the step to the next cell on the
     /// way.
     pub(super) part: SharedView<u32>,
-    /// Cells of the part or rectangle at hand.
+    /// The path at hand, as cells of a part or rectangle. After a chunk of it, the entries of the
+    /// part at hand; while `ties.rs` looks for the path, planes and starts.
     pub(super) queue: SharedView<u16>,
     /// The most cells of a rectangle in which ties are resolved.
     pub(super) capacity: u32,

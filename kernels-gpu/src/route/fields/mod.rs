@@ -360,6 +360,13 @@ impl Entry {
             self.0 & 15
         }
     }
+
+    /// Whether the cell has several ways.
+    #[inline(always)]
+    const fn is_tie(self) -> bool {
+        let ways = self.ways();
+        ways & ways.wrapping_sub(1) != 0
+    }
 }
 
 /// Directions, in the order in which paths, seen from their pins, prefer them. The opposite of a

@@ -267,7 +267,7 @@ impl Join<'_> {
     }
 
     /// Offers the chunk's cells to the field of pin `i` of the list, and to that of another one,
-    /// [`WARPS`] further on, if there is one: what is loaded for both is waited for together. Called
+    /// [`WARPS`] further on, if there is one, so that loads for both are in flight together. Called
     /// by a whole warp.
     #[inline(always)]
     fn offer(&self, i: u32, listed: u32, count: u32) {

@@ -1,13 +1,13 @@
 //! Ties: which of several shortest paths to take, where walking down a field cannot decide it.
 //!
 //! The cells on shortest paths are those to which ways lead from the tree's nearest cells. The
-//! block marks them in a rectangle around the ways' ends, with a bit per cell: a thread looks after
-//! a row, takes in what its neighbours' cells mark, and marks along the row by an addition, whose
-//! carries run along cells with a way in the row's direction. One warp does that in registers if
-//! rows are short. If a way leaves the rectangle, the
-//! block starts again in a larger one, up to the whole box; a tie for which shared memory has no
-//! room stays open. Then each marked cell gets a step to the first marked neighbour, in the stated
-//! order, with a way to it, and a thread follows these from the pin to the tree.
+//! block marks them in a rectangle around the ways' ends, with a bit per cell. Each thread has a
+//! row: round by round, it takes over what the rows beside it mark, and marks along its row by an
+//! addition, whose carries run along cells with a way in that direction. If rows are short, one
+//! warp does that in registers. If a way leaves the rectangle, the block starts again in a larger
+//! one, up to the whole box; a tie for which shared memory has no room stays open. Then each marked
+//! cell gets a step to its first marked neighbour, in the stated order, that has a way to it, and a
+//! thread follows these steps from the pin to the tree.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
@@ -20,8 +20,9 @@ use crate::primitives::quotient;
 const MARGIN: u32 = 4;
 const GROWTH: u32 = 4;
 
-// What is known of a rectangle's cells, a bit for each: for every 32 columns of a row, a word each
-// with the cells that have a way left, up, right and down (by direction), and of marked ones.
+// Planes of a rectangle, a bit per cell: for every 32 columns of a row there is one word of each
+// plane, first those of the cells with a way left, up, right and down, by direction.
+/// The plane of the marked cells.
 const MARKED: u32 = 4;
 const PLANES: u32 = 5;
 
@@ -239,7 +240,7 @@ fn load(join: &Join<'_>, field: Field, part: Rectangle) {
         let len = 4 * planes(join).len();
         SharedView::<u8>::from_raw_parts(join.queue.as_mut_ptr().cast(), len)
     };
-    // A thread loads eight cells at a time, all of a word's bytes are written.
+    // A thread loads eight cells at a time. All bytes of each word are written.
     let row_bytes = 4 * part.row_words();
     let mut i = thread::thread_idx_x();
     while i < row_bytes * part.rows {
@@ -338,7 +339,7 @@ fn mark(join: &Join<'_>, part: Rectangle) -> bool {
     thread::sync_threads_or(leaves != 0)
 }
 
-/// Marks all cells to which ways lead from marked ones in a rectangle of at most 64 columns and 32
+/// Marks all cells to which ways lead from marked ones, in a rectangle of at most 64 columns and 32
 /// bands of 32 rows. Called by a whole warp.
 #[inline(always)]
 fn mark_narrow(join: &Join<'_>, part: Rectangle) {
@@ -357,9 +358,9 @@ fn mark_narrow(join: &Join<'_>, part: Rectangle) {
     }
 }
 
-/// Marks all cells to which ways lead from marked ones in 32 rows, from `top` on, and from the rows
-/// beside them; returns, with a bit for each row, which now have more marked cells. Each lane has a
-/// row in registers. Called by a whole warp.
+/// Marks all cells in 32 rows, from `top` on, to which ways lead from marked ones there and in the
+/// rows beside them; returns a bit for each row, set if it has more marked cells now. Each lane has
+/// a row in registers. Called by a whole warp.
 #[inline(always)]
 fn mark_band(join: &Join<'_>, part: Rectangle, top: u32) -> u32 {
     let planes = planes(join);
@@ -492,7 +493,8 @@ const fn along(marks: u32, ways: u32, carry: bool) -> (u32, bool) {
 }
 
 /// Notes for each marked cell the step to the first marked neighbour with a way to it, in the order
-/// of directions; 0 if there is none. Called by the whole block.
+/// of directions; 0 if there is none. Steps fit in 16 bits: a rectangle has at most 2¹⁶ cells, in
+/// four rows at least. Called by the whole block.
 #[inline(always)]
 fn note_steps(join: &Join<'_>, part: Rectangle) {
     // Four cells at a time.

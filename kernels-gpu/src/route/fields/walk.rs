@@ -2,15 +2,15 @@
 //! part **at hand**.
 //!
 //! One thread walks, and each step waits for the one before. So a step is little more than a load:
-//! a cell has the difference to the next one, and 0 where the thread has to look closer. It looks
-//! after several steps, which stay at such a cell.
+//! a cell has the difference to the next one, or 0 where the thread has to look closer. The thread
+//! looks only after several steps, since a step of 0 stays where it is.
 //!
 //! # Ties
-//! At a cell with several ways, the thread follows each of them to the cell where they meet, always
-//! from the one that is farther from the pin. There, the first direction as seen from the pin
-//! decides, and the cell keeps that way alone. Ties on the ways are decided first. This is for few
-//! ties: after [`MOST_TIE_STEPS`] steps the thread gives up, as it does where ways leave the part,
-//! and `ties.rs` decides.
+//! At a cell with several ways, the thread follows two of them until they meet, stepping on from
+//! the end that is farther from the pin. Where they meet, the first direction as seen from the pin
+//! decides, and the cell keeps the better way alone. Ties on the ways are decided first. This is
+//! for few ties: after [`MOST_TIE_STEPS`] steps the thread gives up, as it does where ways leave
+//! the part, and `ties.rs` decides.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
@@ -26,8 +26,8 @@ const MARGIN: u32 = 10;
 const SIDE: u32 = 124;
 const WIDE_SIDE: u32 = 252;
 
-/// The most steps that are taken to decide a tie, and for how many the ones count that are decided
-/// before.
+/// The most steps that are taken to decide a tie. Each tie that has to be decided first counts as
+/// [`STEPS_OF_TIE`].
 const MOST_TIE_STEPS: u32 = 256;
 const STEPS_OF_TIE: u32 = 64;
 
@@ -86,8 +86,7 @@ impl Part {
 }
 
 impl Join<'_> {
-    /// The part of a pin's box around the way from a cell to the pin. The walk
-    /// will rarely leave it.
+    /// The part of a pin's box around the way from a cell to the pin. Walks rarely leave it.
     #[inline(always)]
     fn part(&self, field: Field, (column, row): (u32, u32)) -> Part {
         let (pin_column, pin_row) = field.place_of(field.cell);
@@ -122,8 +121,8 @@ impl Join<'_> {
         }
     }
 
-    /// Stores the step on the way down for each cell of a part of a pin's box. Called by the
-    /// whole block.
+    /// Stores the step on the way down for each cell of a part of a pin's box, and the entries, if
+    /// there is room. Called by the whole block.
     #[inline(always)]
     fn load(&self, field: Field, part: Part) {
         // Up to four loads wait together.
@@ -152,7 +151,7 @@ impl Join<'_> {
         }
     }
 
-    /// Stores the steps of the four cells from `at` on, if the part has these.
+    /// Stores the steps and entries of the four cells from `at` on, if the part has these.
     #[inline(always)]
     fn note(&self, part: Part, at: u32, entries: [u32; 4]) {
         if at >= part.len() {
@@ -193,12 +192,10 @@ impl Join<'_> {
     #[inline(always)]
     fn kept_entries(&self) -> SharedView<u32> {
         let len = (self.capacity.max(CHUNK) - CHUNK) / 2;
+        let entries = self.queue.as_mut_ptr().wrapping_add(CHUNK as usize);
         // SAFETY: the queue has `capacity` elements of two bytes at least, and begins at a multiple
-        // of 16; these are the ones after a chunk.
-        unsafe {
-            let entries = self.queue.as_mut_ptr().add(CHUNK as usize).cast::<u32>();
-            SharedView::from_raw_parts(entries, len as usize)
-        }
+        // of 16; these are the ones after a chunk, if there are any.
+        unsafe { SharedView::from_raw_parts(entries.cast(), len as usize) }
     }
 
     /// The steps of the part at hand, by cell.
@@ -214,20 +211,21 @@ impl Join<'_> {
         self.steps().ld(at) as i16 as u32
     }
 
-    /// Takes up to [`STRETCH`] steps from a cell, which it shows and queues like the following ones,
-    /// as number `count` and on. Returns where it is then, the number of steps, and whether it took
-    /// all of them; if not, the last cell is queued, too.
+    /// Takes up to [`STRETCH`] steps from a cell, and calls `visit` for it and the following ones.
+    /// Queues them from number `count` on, [`STRETCH`] elements in any case. Returns where it is
+    /// then, the number of steps, and whether it took all of them; if not, the last cell is queued,
+    /// too.
     #[inline(always)]
     pub(super) fn stretch(
         &self,
         mut at: u32,
         count: u32,
-        mut show: impl FnMut(u32),
+        mut visit: impl FnMut(u32),
     ) -> (u32, u32, bool) {
         let (mut i, mut moves, mut step) = (0, 0, 0);
         while i < STRETCH {
             self.queue.st(count + i, at as u16);
-            show(at);
+            visit(at);
             step = self.step(at);
             at = at.wrapping_add(step);
             moves += u32::from(step != 0);
@@ -245,7 +243,7 @@ impl Join<'_> {
         let (mut after, mut has_open_tie) = (END, false);
         let mut around = Around::EMPTY;
         loop {
-            if count + STRETCH > CHUNK {
+            if count + STRETCH > CHUNK.min(self.capacity) {
                 after = part.index(at, field);
                 break;
             }
@@ -266,9 +264,10 @@ impl Join<'_> {
             } else {
                 self.entries.ld(field.first_entry + index)
             };
-            let ways = Entry(entry).ways();
-            if ways & ways.wrapping_sub(1) == 0 {
+            let entry = Entry(entry);
+            if !entry.is_tie() {
                 count += 1;
+                let ways = entry.ways();
                 // planted: join-outside
                 if ways != 0 {
                     after = index.wrapping_add(offset(ways.trailing_zeros(), field.columns()));
@@ -314,8 +313,9 @@ impl Join<'_> {
         false
     }
 
-    /// Decides a tie, and returns its cell; or the cell of one that is to be decided before; or
-    /// nothing, if a way leaves the part, or after too many steps.
+    /// Decides a tie, and returns its cell; or returns the cell of a tie that has to be decided
+    /// first; or nothing, if a way leaves the part or ends at another cell of the pin, or after too
+    /// many steps.
     #[inline(always)]
     fn decide_one(&self, part: Part, at: u32, steps: &mut u32) -> Option<u32> {
         let pitch = 1 << part.log_pitch;
@@ -346,9 +346,7 @@ impl Join<'_> {
                 let cell = if is_first { cells.0 } else { cells.1 };
                 let step = self.step(cell);
                 if step == 0 {
-                    let ways = entry(cell).ways();
-                    let is_tie = ways & ways.wrapping_sub(1) != 0;
-                    return is_tie.then_some(cell);
+                    return entry(cell).is_tie().then_some(cell);
                 }
                 let next = cell.wrapping_add(step);
                 if is_first {
