@@ -15,7 +15,7 @@ pub(super) const BLOCK: u32 = 512;
 pub(super) const WARPS: u32 = BLOCK / WARP_SIZE;
 /// Cells of a path, or of a pin, that are offered to fields at a time.
 pub(super) const CHUNK: u32 = BLOCK;
-/// Steps of a path that are taken before looking where it is.
+/// Steps along a path between two checks whether it has ended.
 pub(super) const STRETCH: u32 = 4;
 const _: () = assert!(CHUNK.is_multiple_of(STRETCH));
 /// The most cells of the part of a box at hand, and of one for which there is more memory.
@@ -81,8 +81,8 @@ pub(super) mod word {
     pub(in super::super) const AROUND: u32 = 3;
     /// Pins on the list.
     pub(in super::super) const LISTED: u32 = 7;
-    /// Where a path's tie is decided: the cells at which shortest paths begin, then those of the
-    /// path.
+    /// While a tie is decided: the number of cells at which shortest paths begin, then the number
+    /// of cells of the path.
     pub(in super::super) const QUEUED: u32 = 8;
     /// The rectangle around the cells at which they begin: first and last column, first and last
     /// row. Once the path is known, of the rectangle in which it lies: first column, number of
@@ -111,14 +111,14 @@ pub(super) struct Join<'a> {
     /// By group of [`GROUP`] pins, one after the other: the least of their bounds.
     group_bounds: SharedView<u32>,
     pub(super) places: PinPlaces<'a>,
-    /// By pin: as its part of the starts of [`join_pins`](fn@join_pins); after those, pins near a
-    /// path, on a list. One view, since registers are scarce.
+    /// By pin: where its path begins, as in the starts of [`join_pins`](fn@join_pins). Behind these
+    /// lies the list of the pins near a path.
     starts_and_list: SharedView<u32>,
     /// By cell of the part or rectangle at hand, as half words: the step to the next cell on the
     /// way.
     pub(super) part: SharedView<u32>,
-    /// The path at hand, as cells of a part or rectangle. After a chunk of it, the entries of the
-    /// part at hand; while `ties.rs` looks for the path, planes and starts.
+    /// The path at hand, as cells of a part or rectangle. Behind a chunk of it lie the entries of
+    /// the part at hand. While a tie is decided, the memory has the planes and starts of `ties.rs`.
     pub(super) queue: SharedView<u16>,
     /// The most cells of a rectangle in which ties are resolved.
     pub(super) capacity: u32,
@@ -152,7 +152,7 @@ impl Join<'_> {
         self.starts_and_list.ld(self.pins + i)
     }
 
-    /// Makes a pin number `i` of the list.
+    /// Stores a pin as number `i` of the list.
     #[inline(always)]
     pub(super) fn set_listed(&self, i: u32, pin: u32) {
         self.starts_and_list.st(self.pins + i, pin);
@@ -308,6 +308,7 @@ impl Join<'_> {
             if has_tie {
                 left = ties::resolve(self, pin, start, cost);
                 if left == 0 {
+                    // A walk before may have made the pin one of the joined.
                     if t == 0 {
                         self.lower(pin, DistanceBound::exactly(cost));
                     }

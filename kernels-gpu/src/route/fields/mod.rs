@@ -30,8 +30,8 @@
 //! from the pin, the one that goes to the first neighbour on a shortest path, in a fixed order. A
 //! walk down a field goes the other way, from the tree to the pin. If there is only one shortest
 //! path, both find it: each cell of a field names the neighbours through which shortest paths reach
-//! it, and the walk takes the only one. Of several, it decides between few (`walk.rs`), and the
-//! block between many, or between several cells of the tree (`ties.rs`).
+//! it, and the walk takes the only one. The walk also decides a few ties (`walk.rs`). The whole
+//! block decides where there are many, or where several cells of the tree are as near (`ties.rs`).
 //!
 //! # Limits
 //! Grids of one layer without edges of weight 0, and costs below [`LIMIT`]; larger costs are beyond

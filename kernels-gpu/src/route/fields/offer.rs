@@ -54,8 +54,9 @@ impl Around {
 }
 
 impl Join<'_> {
-    /// Shares the columns and rows of a chunk's cells with the block, once there is a barrier; this
-    /// thread has at most one. Called by the whole block.
+    /// Adds a chunk's cells to the tree's bits, and stores their columns and rows in shared memory,
+    /// for the time after the next barrier. Each thread has at most one of the cells. Called by the
+    /// whole block.
     #[inline(always)]
     fn show(&self, count: u32, CellXy { x, y }: CellXy) {
         let t = thread::thread_idx_x();
@@ -66,8 +67,8 @@ impl Join<'_> {
         }
     }
 
-    /// Notes the rectangle around a chunk's cells, once there is a barrier; this thread has at most
-    /// one. Called by the whole block.
+    /// Notes the rectangle around a chunk's cells, for the time after the next barrier. Each thread
+    /// has at most one of the cells. Called by the whole block.
     #[inline(always)]
     fn note_around(&self, count: u32, CellXy { x, y }: CellXy) {
         let t = thread::thread_idx_x();
@@ -319,7 +320,7 @@ impl Join<'_> {
     fn key(&self, field: Field, (x, y): (u32, u32)) -> u64 {
         let (column, row) = (x.wrapping_sub(field.left), y.wrapping_sub(field.top));
         let is_in = column < field.columns() && row < field.rows();
-        // Loaded in any case: a branch would wait for what was loaded before.
+        // Loaded in either case, because a branch would wait for earlier loads.
         let index = if is_in {
             row * field.columns() + column
         } else {
@@ -394,7 +395,7 @@ impl Nearest {
         has_others: false,
     };
 
-    /// Includes a cell. The same one may come again.
+    /// Takes a cell into account. The same cell may come several times.
     #[inline(always)]
     fn add(&mut self, key: u64) {
         if key >> 32 < self.key >> 32 {

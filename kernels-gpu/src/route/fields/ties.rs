@@ -43,13 +43,13 @@ impl Rectangle {
         self.columns * self.rows
     }
 
-    /// The words of a row with a bit per column.
+    /// The number of words per row and plane.
     #[inline(always)]
     const fn row_words(self) -> u32 {
         self.columns.div_ceil(32)
     }
 
-    /// The words of all its planes.
+    /// The number of words of all planes.
     #[inline(always)]
     const fn words(self) -> u32 {
         PLANES * self.row_words() * self.rows
@@ -68,7 +68,7 @@ impl Rectangle {
 /// one.
 #[inline(always)]
 pub(super) fn resolve(join: &Join<'_>, pin: u32, start: u32, cost: u32) -> u32 {
-    // Read here, and not kept from before: registers are scarce.
+    // Read again instead of passed on, because registers are scarce.
     let field = join.field(pin);
     let t = thread::thread_idx_x();
     let words = join.words;
@@ -232,7 +232,7 @@ fn planes(join: &Join<'_>) -> SharedView<u32> {
     }
 }
 
-/// Loads the ways of a rectangle's cells, of which none is marked yet.
+/// Loads the ways of all cells of a rectangle, and clears their marks.
 #[inline(always)]
 fn load(join: &Join<'_>, field: Field, part: Rectangle) {
     // SAFETY: the same memory as bytes.
@@ -270,7 +270,7 @@ fn load(join: &Join<'_>, field: Field, part: Rectangle) {
     }
 }
 
-/// Bits 0, 4, 8 and so on, one after the other.
+/// Bits 0, 4, 8 and so on of a word, packed into a byte.
 #[inline(always)]
 const fn every_fourth(bits: u32) -> u8 {
     let bits = bits & 0x1111_1111;
@@ -344,16 +344,17 @@ fn mark(join: &Join<'_>, part: Rectangle) -> bool {
 #[inline(always)]
 fn mark_narrow(join: &Join<'_>, part: Rectangle) {
     let bands = part.rows.div_ceil(WARP_SIZE);
-    // A bit for each band where there may be something to mark.
-    let mut pending = u32::MAX >> (u32::BITS - bands);
+    // A bit per band, set if the band may have cells to mark.
+    let all = u32::MAX >> (u32::BITS - bands);
+    let mut pending = all;
     while pending != 0 {
         let band = pending.trailing_zeros();
         pending &= pending - 1;
         let has_marked = mark_band(join, part, band * WARP_SIZE);
         // planted: tie-bands
         let beside = (has_marked & 1) << band >> 1 | (has_marked >> 31) << band << 1;
-        pending |= beside & (u32::MAX >> (u32::BITS - bands));
-        // The next band reads what other lanes have stored.
+        pending |= beside & all;
+        // The next band is read after other lanes have stored their rows of this one.
         warp::sync_warp(FULL_MASK);
     }
 }
@@ -374,7 +375,7 @@ fn mark_band(join: &Join<'_>, part: Rectangle, top: u32) -> u32 {
     let (left, up, right, down) = (bits(LEFT).reverse_bits(), bits(UP), bits(RIGHT), bits(DOWN));
     let first = bits(MARKED);
     let mut marks = first;
-    // From beyond the band.
+    // The cells of the first or last row that are marked from outside the band.
     let lane = warp::lane_id();
     let mut beyond = 0;
     if lane == 0 {
@@ -443,8 +444,8 @@ fn marked_below(join: &Join<'_>, part: Rectangle, (column, row): (u32, u32)) -> 
     }
 }
 
-/// Marks the cells of a row to which ways lead from marked ones in it and in the rows beside it;
-/// returns whether it has marked some.
+/// Marks each cell of a row to which a way leads from a marked cell in this row or in a row beside
+/// it. Returns whether it marked any.
 #[inline(always)]
 fn mark_row(join: &Join<'_>, part: Rectangle, row: u32) -> bool {
     let planes = planes(join);
@@ -480,11 +481,12 @@ fn mark_row(join: &Join<'_>, part: Rectangle, row: u32) -> bool {
     has_marked
 }
 
-/// Marks the cells to which marked ones lead, each cell with a way to the next higher bit. `carry`
-/// says whether a way leads to the lowest bit, and then whether one leads beyond the highest.
+/// Marks all cells that marked cells reach, where each bit of `ways` is a way to the next higher
+/// bit. `carry` says whether a way leads to the lowest bit; the returned one, whether a way leads
+/// beyond the highest.
 ///
-/// An added bit runs as a carry to the end of the ways from its cell on. So, of the sum, a bit
-/// differs from that of the ways where it is marked or a carry arrives, not both.
+/// The carry of an added bit runs to the end of consecutive ways. So a bit of the sum differs from
+/// that of the ways if the cell is marked or a carry arrives, but not if both are the case.
 #[inline(always)]
 const fn along(marks: u32, ways: u32, carry: bool) -> (u32, bool) {
     let marks = marks | carry as u32;

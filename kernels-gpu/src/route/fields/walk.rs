@@ -3,7 +3,7 @@
 //!
 //! One thread walks, and each step waits for the one before. So a step is little more than a load:
 //! a cell has the difference to the next one, or 0 where the thread has to look closer. The thread
-//! looks only after several steps, since a step of 0 stays where it is.
+//! checks for 0 only after several steps, since a step of 0 stays at its cell.
 //!
 //! # Ties
 //! At a cell with several ways, the thread follows two of them until they meet, stepping on from
@@ -334,7 +334,7 @@ impl Join<'_> {
             if !is_in(other) {
                 return None;
             }
-            // The last steps of the two ways, and their cells.
+            // The last step on each of the two ways, and the cell to which it led.
             let mut lasts = (offset(best, pitch), offset(other, pitch));
             let mut cells = (at.wrapping_add(lasts.0), at.wrapping_add(lasts.1));
             while cells.0 != cells.1 {
