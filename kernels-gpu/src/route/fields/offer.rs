@@ -103,13 +103,7 @@ impl Join<'_> {
             // planted: join-show
             thread::sync_threads();
         }
-        let around = |i: u32| self.words.ld(word::AROUND + i);
-        let around = Around {
-            left: around(0),
-            right: around(1),
-            top: around(2),
-            bottom: around(3),
-        };
+        let around = self.around();
         let are_placed = self.pins > MOST_UNPLACED && count <= FEW;
         if !are_placed {
             self.list(around, mine);
@@ -261,10 +255,30 @@ impl Join<'_> {
     #[inline(always)]
     pub(super) fn forget_chunk(&self) {
         self.words.st(word::LISTED, 0);
-        self.words.st(word::AROUND, u32::MAX);
-        self.words.st(word::AROUND + 1, 0);
-        self.words.st(word::AROUND + 2, u32::MAX);
-        self.words.st(word::AROUND + 3, 0);
+        self.set_around(Around::EMPTY);
+    }
+
+    /// The rectangle around the chunk.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn around(&self) -> Around {
+        let of = |i: u32| self.words.ld(word::AROUND + i);
+        Around {
+            left: of(0),
+            right: of(1),
+            top: of(2),
+            bottom: of(3),
+        }
+    }
+
+    /// Sets the rectangle around the chunk. Called by one thread.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn set_around(&self, around: Around) {
+        self.words.st(word::AROUND, around.left);
+        self.words.st(word::AROUND + 1, around.right);
+        self.words.st(word::AROUND + 2, around.top);
+        self.words.st(word::AROUND + 3, around.bottom);
     }
 
     /// Offers the chunk's cells to the field of pin `i` of the list, and to that of another one,

@@ -389,12 +389,8 @@ fn mark_band(join: &Join<'_>, part: Rectangle, top: u32) -> u32 {
         let (below, is_there) = warp::warp_shuffle_down(FULL_MASK, marks & up, 1, WARP_SIZE);
         let below = if is_there { below } else { beyond };
         let before = marks;
-        // See `along`.
-        let after = marks | above | below;
-        let after = after | (right.wrapping_add(after & right) ^ right);
-        let after = after.reverse_bits();
-        let after = after | (left.wrapping_add(after & left) ^ left);
-        marks = after.reverse_bits();
+        let after = along_row(marks | above | below, right);
+        marks = along_row(after.reverse_bits(), left).reverse_bits();
         if !warp::warp_vote_any(FULL_MASK, marks != before) {
             break;
         }
@@ -407,6 +403,12 @@ fn mark_band(join: &Join<'_>, part: Rectangle, top: u32) -> u32 {
         planes.st(part.word(MARKED, (32, row)), (marks >> 32) as u32);
     }
     warp::warp_vote_ballot(FULL_MASK, has_marked)
+}
+
+/// Does what [`along`] does for a whole row of at most 64 columns.
+#[inline(always)]
+const fn along_row(marks: u64, ways: u64) -> u64 {
+    marks | (ways.wrapping_add(marks & ways) ^ ways)
 }
 
 /// The words of columns 0 and 32 of a row that has them.

@@ -285,10 +285,12 @@ impl Join<'_> {
             self.words.st(word::TIE, 1);
         }
         let (x, y) = (field.left + part.left, field.top + part.top);
-        self.words.st(word::AROUND, around.left + x);
-        self.words.st(word::AROUND + 1, around.right + x);
-        self.words.st(word::AROUND + 2, around.top + y);
-        self.words.st(word::AROUND + 3, around.bottom + y);
+        self.set_around(Around {
+            left: around.left + x,
+            right: around.right + x,
+            top: around.top + y,
+            bottom: around.bottom + y,
+        });
     }
 
     /// Decides a tie in the part at hand, and those on which it depends; returns whether it could.
