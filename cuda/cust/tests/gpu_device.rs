@@ -742,6 +742,14 @@ fn large_copies_of_any_size() -> Result<(), CudaError> {
     uploads::check_sizes(&device.stream()?)
 }
 
+#[test]
+fn uploads_of_computed_bytes() -> Result<(), CudaError> {
+    let Some(device) = gpu("uploads of computed bytes") else {
+        return Ok(());
+    };
+    uploads::check_computed(&device.stream()?)
+}
+
 /// A graph launches kernels of a module that only the graph still holds.
 #[test]
 fn graphs_keep_their_modules() -> Result<(), CudaError> {

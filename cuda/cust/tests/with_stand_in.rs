@@ -195,6 +195,12 @@ fn large_copies_of_any_size() -> Result<(), CudaError> {
     uploads::check_sizes(&Device::open(0)?.stream()?)
 }
 
+#[test]
+fn uploads_of_computed_bytes() -> Result<(), CudaError> {
+    let _alone = stand_in();
+    uploads::check_computed(&Device::open(0)?.stream()?)
+}
+
 /// If the wait that protects the source can't be queued, the host waits.
 #[test]
 fn a_copy_between_streams_is_waited_for() -> Result<(), CudaError> {

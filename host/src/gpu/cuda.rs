@@ -32,6 +32,14 @@ unsafe impl Gpu for Queue {
         Ok(self.stream().upload(values)?)
     }
 
+    fn upload_computed(
+        &self,
+        len: usize,
+        write: impl Fn(usize, &mut [u8]) -> bool + Sync,
+    ) -> Result<Option<DeviceBuffer<u8>>> {
+        Ok(self.stream().upload_computed(len, write)?)
+    }
+
     fn overlapping_queue(&self) -> Result<Option<Self>> {
         let stream = self.stream().device().stream()?;
         Ok(Some(self.on_stream(&stream)?))

@@ -6,6 +6,7 @@ use cuda_std::{Pod, View, ViewMut};
 use super::{FillValue, Gpu, GpuBuffer, KernelSpec, sealed};
 use crate::backend::Backend;
 use crate::error::Result;
+use crate::memory::zeroed_vec;
 
 impl sealed::Sealed for Emulator {}
 impl<T: Pod> sealed::Sealed for Buffer<T> {}
@@ -29,6 +30,18 @@ unsafe impl Gpu for Emulator {
 
     fn upload<T: Pod>(&self, values: &[T]) -> Result<Buffer<T>> {
         Ok(self.upload(values)?)
+    }
+
+    fn upload_computed(
+        &self,
+        len: usize,
+        write: impl Fn(usize, &mut [u8]) -> bool + Sync,
+    ) -> Result<Option<Buffer<u8>>> {
+        let mut bytes = zeroed_vec(len, "what is copied to the emulator")?;
+        if !write(0, &mut bytes) {
+            return Ok(None);
+        }
+        Ok(Some(self.upload(&bytes)?))
     }
 
     fn multiprocessors(&self) -> u32 {

@@ -106,6 +106,18 @@ pub unsafe trait Gpu:
     /// Those of [`alloc`](Self::alloc).
     fn upload<T: Pod>(&self, values: &[T]) -> Result<Self::Buffer<T>>;
 
+    /// Allocates `len` bytes that `write` computes, and waits for the copy. `write` is called on
+    /// several threads, each time with the index of the first byte of a piece; it fills the piece,
+    /// or returns `false`, and then so does this, with `None`.
+    ///
+    /// # Errors
+    /// Those of [`alloc`](Self::alloc); [`Error::OutOfMemory`].
+    fn upload_computed(
+        &self,
+        len: usize,
+        write: impl Fn(usize, &mut [u8]) -> bool + Sync,
+    ) -> Result<Option<Self::Buffer<u8>>>;
+
     /// Another queue of the same GPU, whose copies and launches overlap with those of this one.
     /// `None` if the backend has none: the emulator does one thing after the other.
     ///

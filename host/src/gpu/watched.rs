@@ -147,6 +147,15 @@ unsafe impl Gpu for Watched {
         Gpu::upload(&self.emulator, values)
     }
 
+    fn upload_computed(
+        &self,
+        len: usize,
+        write: impl Fn(usize, &mut [u8]) -> bool + Sync,
+    ) -> Result<Option<Buffer<u8>>> {
+        self.allocate::<u8>(len)?;
+        Gpu::upload_computed(&self.emulator, len, write)
+    }
+
     fn multiprocessors(&self) -> u32 {
         Gpu::multiprocessors(&self.emulator)
     }

@@ -16,6 +16,7 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE, WarpShuffleValue};
 
 use super::row_words;
 use crate::primitives::quotient;
+use crate::primitives::rows::for_each_row;
 use crate::primitives::warp::transposed;
 use crate::trace::node_bits::Around;
 use crate::trace::pixels::Raster;
@@ -24,8 +25,6 @@ use crate::trace::pixels::Raster;
 const BLOCK: u32 = 128;
 /// Rows of each warp: one per lane.
 pub const WARP_ROWS: u32 = WARP_SIZE;
-/// Rows that are loaded together.
-const AHEAD: u32 = 4;
 /// Words of [`EqualityPlanes::beside`] per word of the image.
 pub const BESIDE_WORDS: u32 = 4;
 /// The index of each plane among these.
@@ -356,37 +355,14 @@ impl<'a, T: Value> Values<'a, T> {
         let mut all = Columns::default();
         let mut loaded = self.load(top);
         let mut here = self.row(loaded);
-        let mut bit = 1;
-        let mut coming = self.load_rows(top + 1);
-        let mut y = top;
-        while y < top + WARP_ROWS {
-            let rows = coming;
-            coming = self.load_rows(y + 1 + AHEAD);
-            let [first, second, third, fourth] = rows;
-            let mut take = |next: Loaded<T::Passed>, y: u32| {
-                let below = self.row(next);
-                all.add(bit, self.are_valid(loaded, y), here, below);
-                here = below;
-                loaded = next;
-                bit <<= 1;
-            };
-            take(first, y);
-            take(second, y + 1);
-            take(third, y + 2);
-            take(fourth, y + 3);
-            y += AHEAD;
-        }
-        (all, self.are_valid(loaded, y))
-    }
-
-    #[inline(always)]
-    fn load_rows(&self, y: u32) -> [Loaded<T::Passed>; AHEAD as usize] {
-        [
-            self.load(y),
-            self.load(y + 1),
-            self.load(y + 2),
-            self.load(y + 3),
-        ]
+        let load = |i: u32| self.load(top + 1 + i);
+        for_each_row(WARP_ROWS, load, |next: Loaded<T::Passed>, i: u32| {
+            let below = self.row(next);
+            all.add(1 << i, self.are_valid(loaded, top + i), here, below);
+            here = below;
+            loaded = next;
+        });
+        (all, self.are_valid(loaded, top + WARP_ROWS))
     }
 }
 

@@ -21,9 +21,10 @@ use super::shape_table::ShapeSizes;
 use super::shape_table::{IntensityTally, SecondTally, ShapeTable};
 use super::sums::wanted;
 use super::table::LabelTable;
-use super::tiles::{HEIGHT, PLACES, Stretch, Tile, TileTable, WIDTH, for_each_row};
+use super::tiles::{HEIGHT, PLACES, Stretch, Tile, TileTable, WIDTH};
 use crate::image::bits::ValueBits;
 use crate::primitives::quotient;
+use crate::primitives::rows::for_each_row;
 use crate::trace::fragments::row_values::RowsOfValues;
 use crate::trace::pixels::Raster;
 

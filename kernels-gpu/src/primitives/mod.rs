@@ -2,7 +2,7 @@
 //!
 //! | tier | file |
 //! | --- | --- |
-//! | one thread | [`bits`]: runs in rows of bits; [`union_find`]: sets on an array of parents; [`ranked_bits`]: sets of which each member has an index |
+//! | one thread | [`bits`]: runs in rows of bits; `rows`: a column of an image; [`union_find`]: sets on an array of parents; [`ranked_bits`]: sets of which each member has an index |
 //! | warp | [`warp`]: prefix sum; [`warp_list`]: a list in shared memory |
 //! | block | [`block`]: prefix sums |
 //! | grid | [`grid`]: loops and prefix sums of all blocks of a cooperative kernel; [`sort`]: stable sort by a 32-bit key; [`partition`]: stable partition |
@@ -14,6 +14,7 @@ pub mod grid;
 pub mod list_ranking;
 pub mod partition;
 pub mod ranked_bits;
+pub(crate) mod rows;
 pub mod scan;
 pub mod sort;
 pub mod union_find;

@@ -33,6 +33,9 @@ pub struct DeviceBuffer<T: Pod> {
     elements: PhantomData<T>,
 }
 
+/// From this size on, computed bytes are written to page-locked memory.
+const MIN_COMPUTED: usize = 256 << 10;
+
 /// The alignment of the driver's allocations, in bytes.
 const DRIVER_ALIGNMENT: usize = 256;
 
@@ -65,6 +68,42 @@ impl Stream {
         let mut buffer = self.alloc(values.len())?;
         buffer.write(values)?;
         Ok(buffer)
+    }
+
+    /// Allocates `len` bytes that `write` computes, and waits for the copy. `write` is called on
+    /// several threads, each time with the index of the first byte of a piece; it fills the piece,
+    /// or returns `false`, and then so does this, with `None`.
+    ///
+    /// From 256 KiB on, the bytes are written straight to page-locked memory of the stream, while the
+    /// piece before them is copied.
+    ///
+    /// # Errors
+    /// Those of [`Stream::alloc`]; [`CudaError::OutOfHostMemory`].
+    pub fn upload_computed(
+        &self,
+        len: usize,
+        write: impl Fn(usize, &mut [u8]) -> bool + Sync,
+    ) -> CudaResult<Option<DeviceBuffer<u8>>> {
+        let mut buffer = self.alloc(len)?;
+        // SAFETY: the buffer has `len` bytes.
+        let staged =
+            unsafe { upload::write_staged(self, buffer.address, len, MIN_COMPUTED, &write) }?;
+        let is_written = match staged {
+            Some(is_written) => is_written,
+            None => {
+                let mut bytes = Vec::new();
+                bytes
+                    .try_reserve_exact(len)
+                    .map_err(|_| CudaError::OutOfHostMemory { requested: len })?;
+                bytes.resize(len, 0);
+                let is_written = write(0, &mut bytes);
+                if is_written {
+                    buffer.write(&bytes)?;
+                }
+                is_written
+            }
+        };
+        Ok(is_written.then_some(buffer))
     }
 }
 

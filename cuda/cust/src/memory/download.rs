@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 use rayon::prelude::*;
 
 use super::locked::LockedBuffer;
-use super::staging::{CHUNK, StagedCopy};
+use super::staging::{CHUNK, MIN_BYTES, StagedCopy};
 use crate::error::{CudaResult, check};
 use crate::event::Event;
 use crate::stream::Stream;
@@ -54,7 +54,10 @@ pub(crate) unsafe fn copy_staged(
     from: CUdeviceptr,
     bytes: &mut [MaybeUninit<u8>],
 ) -> CudaResult<bool> {
-    let Some(mut copy) = StagedCopy::begin(stream, bytes.len(), GROUP * GROUPS)? else {
+    if bytes.len() < MIN_BYTES {
+        return Ok(false);
+    }
+    let Some(mut copy) = StagedCopy::begin(stream, GROUP * GROUPS)? else {
         return Ok(false);
     };
     // SAFETY: the caller's promise.

@@ -13,7 +13,7 @@ use crate::stream::Stream;
 /// The size of a chunk in bytes.
 pub(crate) const CHUNK: usize = 4 << 20;
 /// Copies of fewer bytes are left to the driver.
-const MIN_BYTES: usize = 4 * CHUNK;
+pub(crate) const MIN_BYTES: usize = 4 * CHUNK;
 
 /// The number of copies of one stream that are staged at the same time; the driver makes any
 /// others.
@@ -106,16 +106,9 @@ pub(crate) struct StagedCopy<'a> {
 }
 
 impl<'a> StagedCopy<'a> {
-    /// For a copy of `bytes` bytes through `chunks` chunks. `None` if the driver does it as well or
-    /// better: it is small, or there are no threads, or there is no page-locked memory for it.
-    pub(crate) fn begin(
-        stream: &'a Stream,
-        bytes: usize,
-        chunks: usize,
-    ) -> CudaResult<Option<Self>> {
-        if bytes < MIN_BYTES {
-            return Ok(None);
-        }
+    /// For a copy through `chunks` chunks. `None` if there are no threads, or no page-locked memory
+    /// for it.
+    pub(crate) fn begin(stream: &'a Stream, chunks: usize) -> CudaResult<Option<Self>> {
         let (Some(threads), Some(mut place)) = (Threads::find(), stream.staging().take()) else {
             return Ok(None);
         };
@@ -159,7 +152,7 @@ impl Threads {
         (own.current_num_threads() > 1).then_some(Self::Own(own))
     }
 
-    pub(crate) fn run(self, work: impl FnOnce() + Send) {
+    pub(crate) fn run<R: Send>(self, work: impl FnOnce() -> R + Send) -> R {
         match self {
             Self::Current => work(),
             Self::Own(pool) => pool.install(work),

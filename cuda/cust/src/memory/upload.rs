@@ -1,20 +1,20 @@
 //! Copies from host memory to the GPU; large ones faster than the driver makes them.
 //!
 //! The driver copies ordinary memory through page-locked memory of its own, on one thread, at
-//! about 10 GB/s. Here all threads copy a chunk to page-locked memory while the GPU fetches the
-//! chunk before it.
+//! about 10 GB/s. Here all threads write a chunk to page-locked memory while the GPU fetches the
+//! chunk before it: they copy it there, or compute it.
 
 use rayon::prelude::*;
 
-use super::staging::{CHUNK, StagedCopy};
+use super::staging::{CHUNK, MIN_BYTES, StagedCopy};
 use crate::error::{CudaResult, check};
 use crate::stream::Stream;
 use crate::sys::{self, CUdeviceptr};
 
 /// The number of chunks under way at the same time.
 const CHUNKS: usize = 3;
-/// The number of bytes that a thread copies at a time.
-const PIECE: usize = 256 << 10;
+/// The number of bytes that a thread writes at a time.
+const PIECE: usize = 64 << 10;
 
 /// Queues a copy of `bytes` to the device address `to`.
 ///
@@ -38,42 +38,74 @@ pub(crate) unsafe fn copy_staged(
     to: CUdeviceptr,
     bytes: &[u8],
 ) -> CudaResult<bool> {
-    let Some(mut copy) = StagedCopy::begin(stream, bytes.len(), CHUNKS)? else {
-        return Ok(false);
+    let write = |start: usize, piece: &mut [u8]| {
+        piece.copy_from_slice(&bytes[start..][..piece.len()]);
+        true
     };
     // SAFETY: the caller's promise.
-    let copied = unsafe { copy_in_chunks(stream, to, bytes, &mut copy) };
-    // The chunks are read no more when they are given back, also on an error.
-    let done = stream.synchronize();
-    copied.and(done).map(|()| true)
+    let copied = unsafe { write_staged(stream, to, bytes.len(), MIN_BYTES, write) }?;
+    Ok(copied.is_some())
 }
 
-/// Queues the copies of all chunks of `bytes`. The stream may still read those of `copy`.
+/// Has all threads write `len` bytes to the stream's page-locked memory, piece by piece, copies
+/// them to the device address `to`, and waits for it. `write` is called with the index of a piece's
+/// first byte; if it returns `false`, the others are left out, and so is the rest of the copy.
+///
+/// Returns whether everything was written; `None` if there are fewer than `least` bytes, or no
+/// threads or no page-locked memory, and nothing was done.
 ///
 /// # Safety
 /// The device memory at `to` holds as many bytes.
-unsafe fn copy_in_chunks(
+pub(crate) unsafe fn write_staged(
     stream: &Stream,
     to: CUdeviceptr,
-    bytes: &[u8],
+    len: usize,
+    least: usize,
+    write: impl Fn(usize, &mut [u8]) -> bool + Sync,
+) -> CudaResult<Option<bool>> {
+    if len < least {
+        return Ok(None);
+    }
+    let Some(mut copy) = StagedCopy::begin(stream, len.div_ceil(CHUNK).min(CHUNKS))? else {
+        return Ok(None);
+    };
+    // SAFETY: the caller's promise.
+    let written = unsafe { write_in_chunks(stream, to, len, &mut copy, write) };
+    // The chunks are read no more when they are given back, also on an error.
+    let done = stream.synchronize();
+    let all = written?;
+    done.map(|()| Some(all))
+}
+
+/// Queues the copies of all chunks, and returns whether everything was written. The stream may
+/// still read the chunks of `copy`.
+///
+/// # Safety
+/// The device memory at `to` holds `len` bytes.
+unsafe fn write_in_chunks(
+    stream: &Stream,
+    to: CUdeviceptr,
+    len: usize,
     copy: &mut StagedCopy<'_>,
-) -> CudaResult<()> {
+    write: impl Fn(usize, &mut [u8]) -> bool + Sync,
+) -> CudaResult<bool> {
     let threads = copy.threads;
-    for (i, from) in bytes.chunks(CHUNK).enumerate() {
+    for (i, start) in (0..len).step_by(CHUNK).enumerate() {
         let (chunk, copied) = &mut copy.chunks()[i % CHUNKS];
         stream.blame(copied.synchronize())?;
-        let chunk = &mut chunk[..from.len()];
-        threads.run(|| {
-            chunk
-                .par_chunks_mut(PIECE)
-                .zip(from.par_chunks(PIECE))
-                .for_each(|(chunk, from)| chunk.copy_from_slice(from));
+        let chunk = &mut chunk[..CHUNK.min(len - start)];
+        let is_written = threads.run(|| {
+            let pieces = chunk.par_chunks_mut(PIECE).enumerate();
+            pieces.all(|(i, piece)| write(start + i * PIECE, piece))
         });
+        if !is_written {
+            return Ok(false);
+        }
         // SAFETY: the caller's promise for the destination. The chunk is neither written nor freed
         // before `copied` is reached, which is waited for before the next write, or the stream has
         // been waited for.
-        unsafe { queue_copy(stream, to + (i * CHUNK) as u64, chunk) }?;
+        unsafe { queue_copy(stream, to + start as u64, chunk) }?;
         stream.record_into(copied)?;
     }
-    Ok(())
+    Ok(true)
 }

@@ -61,3 +61,38 @@ pub(crate) fn check_sizes(stream: &Stream) -> Result<(), CudaError> {
     }
     Ok(())
 }
+
+/// Uploads bytes computed piece by piece, of sizes around that from which all threads compute them,
+/// and around whole chunks; and computations that give up at some byte.
+pub(crate) fn check_computed(stream: &Stream) -> Result<(), CudaError> {
+    const LEAST: usize = 256 << 10;
+    const CHUNK: usize = 4 << 20;
+    let byte = |i: usize| (i.wrapping_mul(2_654_435_761) >> 13) as u8;
+    for len in [
+        0,
+        1,
+        LEAST - 1,
+        LEAST,
+        LEAST + 1,
+        CHUNK,
+        CHUNK + 1,
+        4 * CHUNK + 12_345,
+    ] {
+        let write = |start: usize, piece: &mut [u8], end: usize| {
+            for (i, written) in (start..).zip(&mut *piece) {
+                *written = byte(i);
+            }
+            start + piece.len() <= end
+        };
+        let uploaded = stream.upload_computed(len, |start, piece| write(start, piece, len))?;
+        let found = uploaded.expect("all pieces are written").to_vec()?;
+        assert!((0..).map(byte).take(len).eq(found), "{len} bytes");
+        if len > 0 {
+            for end in [0, len / 2, len - 1] {
+                let uploaded = stream.upload_computed(len, |start, piece| write(start, piece, end));
+                assert!(uploaded?.is_none(), "{len} bytes, up to {end}");
+            }
+        }
+    }
+    Ok(())
+}

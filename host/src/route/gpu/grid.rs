@@ -25,7 +25,8 @@ pub struct DeviceGrid<G: Gpu> {
 
 impl<G: Gpu> DeviceGrid<G> {
     /// Copies `grid` to the memory of `gpu`, and waits for the copy. It takes 8 bytes per cell
-    /// there, 12 with several layers, and twice that during the copy.
+    /// there, 12 with several layers, and during the copy a quarter more where all weights are from
+    /// 1 to 255 or [`BLOCKED`], which travel as bytes; otherwise twice as much.
     ///
     /// # Errors
     /// [`Error::GridTooLarge`] past 2³² - 2²² cells, including padding of tiles; `Error::Cuda`,
@@ -35,18 +36,60 @@ impl<G: Gpu> DeviceGrid<G> {
         if tiling.tiles() > MAX_SLOTS {
             return Err(too_large(grid));
         }
-        let len = tiling.tiles() as usize * TILE as usize;
+        match Self::upload_bytes(gpu, grid, tiling)? {
+            Some(uploaded) => Ok(uploaded),
+            None => Self::upload_words(gpu, grid, tiling),
+        }
+    }
+
+    /// A grid whose weights all fit in bytes; `None` for any other.
+    fn upload_bytes(gpu: &G, grid: &RoutingGrid, tiling: Tiling) -> Result<Option<Self>> {
+        let arrays = [grid.rights(), grid.downs(), grid.vias()];
+        let len = arrays.iter().map(|weights| weights.len()).sum();
+        let write = |start: usize, bytes: &mut [u8]| write_weights(&arrays, start, bytes);
+        let Some(bytes) = gpu.upload_computed(len, write)? else {
+            return Ok(None);
+        };
+        let mut first = 0;
+        let mut lay_out = |weights: &[u32]| {
+            let mut tiles = gpu.alloc(len_in_tiles(tiling, weights))?;
+            if !weights.is_empty() {
+                // SAFETY: one byte per cell, room for each cell of a tile, and one thread per four
+                // of them.
+                unsafe {
+                    tiles::lay_out_bytes::launch_threads(
+                        &gpu.launcher(),
+                        tiles.len() / 4,
+                        bytes.view_of(first..first + weights.len()),
+                        tiles.view_mut(),
+                        tiling,
+                    )
+                }?;
+            }
+            first += weights.len();
+            Ok::<_, Error>(tiles)
+        };
+        Ok(Some(Self {
+            tiling,
+            right: lay_out(grid.rights())?,
+            down: lay_out(grid.downs())?,
+            via: lay_out(grid.vias())?,
+            has_free_edges: false,
+        }))
+    }
+
+    fn upload_words(gpu: &G, grid: &RoutingGrid, tiling: Tiling) -> Result<Self> {
         let mut has_free = gpu.alloc_zeroed(1)?;
-        let mut lay_out = |rows: &[u32]| {
-            let mut tiles = gpu.alloc(if rows.is_empty() { 0 } else { len })?;
-            if !rows.is_empty() {
-                let rows = gpu.upload(rows)?;
+        let mut lay_out = |weights: &[u32]| {
+            let mut tiles = gpu.alloc(len_in_tiles(tiling, weights))?;
+            if !weights.is_empty() {
+                let rows = gpu.upload(weights)?;
                 // SAFETY: one weight per cell, room for each cell of a tile, and one thread per
                 // four of them.
                 unsafe {
                     tiles::lay_out_weights::launch_threads(
                         &gpu.launcher(),
-                        len / 4,
+                        tiles.len() / 4,
                         rows.view(),
                         tiles.view_mut(),
                         has_free.view_mut(),
@@ -56,16 +99,11 @@ impl<G: Gpu> DeviceGrid<G> {
             }
             Ok::<_, Error>(tiles)
         };
-        let (right, down, via) = (
-            lay_out(grid.rights())?,
-            lay_out(grid.downs())?,
-            lay_out(grid.vias())?,
-        );
         Ok(Self {
             tiling,
-            right,
-            down,
-            via,
+            right: lay_out(grid.rights())?,
+            down: lay_out(grid.downs())?,
+            via: lay_out(grid.vias())?,
             has_free_edges: has_free.to_vec()? != [0],
         })
     }
@@ -138,6 +176,43 @@ impl<G: Gpu> DeviceGrid<G> {
     }
 }
 
+/// The number of weights in tiles; none if none are given.
+fn len_in_tiles(tiling: Tiling, weights: &[u32]) -> usize {
+    if weights.is_empty() {
+        0
+    } else {
+        tiling.tiles() as usize * TILE as usize
+    }
+}
+
+/// Writes the weights of all arrays, one after the other, as bytes, from number `start` on. Returns
+/// `false` if some do not fit.
+fn write_weights(arrays: &[&[u32]], mut start: usize, mut bytes: &mut [u8]) -> bool {
+    for weights in arrays {
+        let skipped = start.min(weights.len());
+        let weights = &weights[skipped..];
+        let (now, later) = bytes.split_at_mut(weights.len().min(bytes.len()));
+        if !write_bytes(weights, now) {
+            return false;
+        }
+        start -= skipped;
+        bytes = later;
+    }
+    true
+}
+
+/// Writes weights from 1 to 255 as bytes, one less than each, and [`BLOCKED`] as 255. Returns
+/// `false` if there are others.
+fn write_bytes(weights: &[u32], bytes: &mut [u8]) -> bool {
+    let mut fit = true;
+    for (byte, &weight) in bytes.iter_mut().zip(weights) {
+        let less = weight.wrapping_sub(1);
+        *byte = less.min(u8::MAX.into()) as u8;
+        fit &= (less < u8::MAX.into()) | (weight == BLOCKED);
+    }
+    fit
+}
+
 fn too_large(grid: &RoutingGrid) -> Error {
     Error::GridTooLarge {
         width: grid.width().into(),
@@ -190,6 +265,36 @@ impl<G: Gpu> Rows<G> {
             down: self.down.view(),
             via: self.via.view(),
             size: self.size,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In pieces of any size, which may end within an array.
+    #[test]
+    fn weights_are_written_as_bytes() {
+        let [right, down, via] = [&[1, 2, 255][..], &[BLOCKED, 254, 100, 7, 1], &[BLOCKED; 2]];
+        let expected = [0, 1, 254, 255, 253, 99, 6, 0, 255, 255];
+        for size in 1..=expected.len() {
+            let mut bytes = [77; 10];
+            for (i, piece) in bytes.chunks_mut(size).enumerate() {
+                assert!(write_weights(&[right, down, via], i * size, piece));
+            }
+            assert_eq!(bytes, expected, "pieces of {size} bytes");
+        }
+    }
+
+    #[test]
+    fn other_weights_are_no_bytes() {
+        for weight in [0, 256, 257, 1 << 31, BLOCKED - 1] {
+            for at in 0..40 {
+                let mut weights = [9; 40];
+                weights[at] = weight;
+                assert!(!write_bytes(&weights, &mut [0; 40]), "{weight} at {at}");
+            }
         }
     }
 }

@@ -138,12 +138,12 @@ impl<const THREADS: u32> Growth<'_, THREADS> {
     /// The cells that paths may use: the part of the box in the window.
     #[inline(always)]
     fn bounds(&self) -> Bounds {
-        let window = self.net.bounds();
+        let (window, extent) = (self.net.bounds(), self.field.extent);
         Bounds {
-            left: window.left.max(self.field.left),
-            top: window.top.max(self.field.top),
-            right: window.right.min(self.field.left + self.field.columns()),
-            bottom: window.bottom.min(self.field.top + self.field.rows()),
+            left: window.left.max(extent.left),
+            top: window.top.max(extent.top),
+            right: window.right.min(extent.left + extent.columns()),
+            bottom: window.bottom.min(extent.top + extent.rows()),
         }
     }
 
@@ -184,7 +184,7 @@ impl<const THREADS: u32> Growth<'_, THREADS> {
     /// The index at which the list of a round begins.
     #[inline(always)]
     fn list(&self, round: u32) -> u32 {
-        round % 3 * patches(self.field.cells()).div_ceil(2)
+        round % 3 * patches(self.field.extent.cells()).div_ceil(2)
     }
 
     /// Sets the labels of the pin to 0, all others to [`UNREACHED`].
@@ -193,12 +193,12 @@ impl<const THREADS: u32> Growth<'_, THREADS> {
         let t = thread::thread_idx_x();
         let field = self.field;
         let mut i = t * 4;
-        while i < field.cells() {
+        while i < field.extent.cells() {
             self.labels.st_row(i, [UNREACHED; 4]);
             i += THREADS * 4;
         }
         let mut i = t;
-        while i < patches(field.cells()) {
+        while i < patches(field.extent.cells()) {
             self.scratch.offers.st(i, UNREACHED);
             i += THREADS;
         }
@@ -218,7 +218,8 @@ impl<const THREADS: u32> Growth<'_, THREADS> {
             // A pin may contain a cell twice.
             let Labels { all, first } = self.labels;
             all.st_relaxed(first + index, 0, Block);
-            let (column, row) = ((cell.x - field.left) / PATCH, (cell.y - field.top) / PATCH);
+            let (column, row) = field.place_of(cell);
+            let (column, row) = (column / PATCH, row / PATCH);
             self.offer(row * self.patch_columns() + column, 0, (row + column) % 2);
             i += THREADS;
         }
@@ -300,7 +301,7 @@ impl<const THREADS: u32> Growth<'_, THREADS> {
         let (field, tiling) = (self.field, self.grid.tiling);
         let pitch = field.columns();
         let (column, row) = column_and_row(patch, self.patch_columns());
-        let (x, y) = (field.left + column * PATCH, field.top + row * PATCH);
+        let CellXy { x, y } = field.extent.cell_in(column * PATCH, row * PATCH);
         let tile = (x / tiling.columns(), y / tiling.rows());
         let in_tile = PatchIndex::at(tiling, x, y);
         let edges = Edges::load::<u32>(
@@ -414,20 +415,20 @@ impl<const THREADS: u32> Growth<'_, THREADS> {
     /// Returns the reach.
     #[inline(always)]
     fn lower_reach(&self, sides: &Sides<Row<u32>>, has: Sides<bool>) -> u32 {
-        let (field, window, words) = (self.field, self.net, self.scratch.words);
+        let (extent, window, words) = (self.field.extent, self.net, self.scratch.words);
         let least = |side: Row<u32>| side[0].min(side[1]).min(side[2].min(side[3]));
         let mut open = UNREACHED;
-        if !has.left && field.left > window.left {
+        if !has.left && extent.left > window.left {
             open = open.min(least(sides.left));
         }
-        if !has.up && field.top > window.top {
+        if !has.up && extent.top > window.top {
             open = open.min(least(sides.up));
         }
         // planted: field-reach
-        if !has.right && field.left + field.columns() < window.right {
+        if !has.right && extent.left + extent.columns() < window.right {
             open = open.min(least(sides.right));
         }
-        if !has.down && field.top + field.rows() < window.bottom {
+        if !has.down && extent.top + extent.rows() < window.bottom {
             open = open.min(least(sides.down));
         }
         let reach = words.ld_relaxed(word::REACH, Block);
@@ -449,11 +450,11 @@ impl<const THREADS: u32> Growth<'_, THREADS> {
         // at that distance.
         let (mut nearest, mut first, mut last) = (LIMIT, u32::MAX, 0);
         let mut cell = t * GRAIN;
-        while cell < field.cells() {
+        while cell < field.extent.cells() {
             let (column, row) = column_and_row(cell, field.columns());
             let (labels, entry) = self.entries(cell, row, column, reach);
-            entries.st_vector(field.first_entry + cell, entry);
-            let (x, y) = (field.left + column, field.top + row);
+            entries.st_vector(field.extent.first_entry + cell, entry);
+            let CellXy { x, y } = field.extent.cell_in(column, row);
             if y < self.net.bottom && y >= self.net.top && x < self.net.right {
                 // A box begins at most three columns before the window, in the same word.
                 let bits = tree.ld(self.net.word(x, y)) >> (x % 32);
@@ -502,7 +503,7 @@ impl<const THREADS: u32> Growth<'_, THREADS> {
         if labels[0].min(labels[1]).min(labels[2].min(labels[3])) >= reach {
             return (labels, [Entry::NONE.0; 4]);
         }
-        let (x, y) = (field.left + column, field.top + row);
+        let CellXy { x, y } = field.extent.cell_in(column, row);
         let (mut left, mut right) = (UNREACHED, UNREACHED);
         let (mut up, mut down) = ([UNREACHED; 4], [UNREACHED; 4]);
         let mut left_edge = u32::MAX;
@@ -597,7 +598,7 @@ unsafe fn grow<const THREADS: u32>(
     while index < growing.grown.len() as u32 {
         let Seed { pin, net } = growing.grown.ld(index);
         let field = boxes.fields.ld(pin);
-        let patches = patches(field.cells()) as usize;
+        let patches = patches(field.extent.cells()) as usize;
         // SAFETY: the launch has that much: `grow_bytes`.
         let scratch = unsafe {
             BoxScratch {

@@ -5,8 +5,8 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::offer::Mine;
 use super::{
-    Boxes, CellXy, DistanceBound, Field, FieldNet, GrowingTrees, JoinOutput, MANY, NetResult,
-    PinPlaces, PinState, ties,
+    Boxes, CellXy, DistanceBound, Field, FieldBox, FieldNet, GrowingTrees, JoinOutput, MANY,
+    NetResult, PinPlaces, PinState, ties,
 };
 use crate::route::tiles::JoinedPin;
 
@@ -111,9 +111,10 @@ pub(super) struct Join<'a> {
     /// By group of [`GROUP`] pins, one after the other: the least of their bounds.
     group_bounds: SharedView<u32>,
     pub(super) places: PinPlaces<'a>,
-    /// By pin: where its path begins, as in the starts of [`join_pins`](fn@join_pins). Behind these
-    /// lies the list of the pins near a path.
-    starts_and_list: SharedView<u32>,
+    /// By pin: where its path begins, as in the starts of [`join_pins`](fn@join_pins).
+    pub(super) starts: SharedView<u32>,
+    /// The pins near a path.
+    pub(super) list: SharedView<u32>,
     /// By cell of the part or rectangle at hand, as half words: the step to the next cell on the
     /// way.
     pub(super) part: SharedView<u32>,
@@ -134,28 +135,6 @@ impl Join<'_> {
     #[inline(always)]
     pub(super) fn net(&self) -> FieldNet {
         self.boxes.nets.ld(self.net_index)
-    }
-
-    #[inline(always)]
-    pub(super) fn start(&self, pin: u32) -> u32 {
-        self.starts_and_list.ld(pin)
-    }
-
-    #[inline(always)]
-    pub(super) fn set_start(&self, pin: u32, start: u32) {
-        self.starts_and_list.st(pin, start);
-    }
-
-    /// Pin `i` of the list.
-    #[inline(always)]
-    pub(super) fn listed(&self, i: u32) -> u32 {
-        self.starts_and_list.ld(self.pins + i)
-    }
-
-    /// Stores a pin as number `i` of the list.
-    #[inline(always)]
-    pub(super) fn set_listed(&self, i: u32, pin: u32) {
-        self.starts_and_list.st(self.pins + i, pin);
     }
 
     #[inline(always)]
@@ -241,8 +220,8 @@ impl Join<'_> {
     fn run(&self, added: View<'_, CellXy>, joined: ViewMut<'_, JoinedPin>) -> (u32, u32) {
         let t = thread::thread_idx_x();
         let of = |pin: u32| match pin < self.pins {
-            true => self.field(pin),
-            false => Field::default(),
+            true => self.field(pin).extent,
+            false => FieldBox::default(),
         };
         let mine = [of(t), of(t + BLOCK)];
         let (mut count, mut end) = (0, 0);
@@ -297,7 +276,7 @@ impl Join<'_> {
     fn join(&self, pin: u32, cost: u32, mut end: u32, mine: Mine) -> u32 {
         let t = thread::thread_idx_x();
         let field = self.field(pin);
-        let start = self.start(pin);
+        let start = self.starts.ld(pin);
         let mut from = start & !MANY;
         // planted: join-many
         let mut has_tie = start & MANY != 0;
@@ -437,8 +416,10 @@ pub unsafe fn join_pins(
             shared::dynamic_shared_mem(row(3), pin_count.div_ceil(GROUP) as usize)
         },
         places,
-        // SAFETY: as for the bounds; two arrays.
-        starts_and_list: unsafe { shared::dynamic_shared_mem(row(1), 2 * pin_count as usize) },
+        // SAFETY: as for the bounds.
+        starts: unsafe { shared::dynamic_shared_mem(row(1), pin_count as usize) },
+        // SAFETY: as for the bounds.
+        list: unsafe { shared::dynamic_shared_mem(row(2), pin_count as usize) },
         // SAFETY: as for the bounds.
         part: unsafe { shared::dynamic_shared_mem(0, part / 2) },
         // SAFETY: as for the bounds.
@@ -452,7 +433,7 @@ pub unsafe fn join_pins(
     while pin < pin_count {
         join.distance_bounds
             .st(pin, pins.distance_bounds.ld(net.first_pin + pin));
-        join.set_start(pin, pins.starts.ld(net.first_pin + pin));
+        join.starts.st(pin, pins.starts.ld(net.first_pin + pin));
         pin += BLOCK;
     }
     if t == 0 {
@@ -479,7 +460,7 @@ pub unsafe fn join_pins(
     while pin < pin_count {
         pins.distance_bounds
             .st(net.first_pin + pin, join.distance_bounds.ld(pin));
-        pins.starts.st(net.first_pin + pin, join.start(pin));
+        pins.starts.st(net.first_pin + pin, join.starts.ld(pin));
         pin += BLOCK;
     }
 }

@@ -71,20 +71,27 @@ pub struct CellXy {
     pub y: u32,
 }
 
+/// The box of a field.
+#[repr(C, align(16))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod)]
+pub struct FieldBox {
+    /// Its first column, a multiple of [`GRAIN`].
+    pub left: u32,
+    /// Its first row, also a multiple of [`GRAIN`].
+    pub top: u32,
+    /// Its columns, plus 2¹⁶ times its rows, both multiples of [`GRAIN`].
+    pub size: u32,
+    /// The index of its first cell among the cells of all fields, a multiple of 4. Cells are stored
+    /// row by row.
+    pub first_entry: u32,
+}
+
 /// A pin and its field.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod)]
 pub struct Field {
-    /// The first column of its box, a multiple of [`GRAIN`].
-    pub left: u32,
-    /// The first row, also a multiple of [`GRAIN`].
-    pub top: u32,
-    /// The columns of its box, plus 2¹⁶ times the rows, both multiples of [`GRAIN`]. A net's first
-    /// pin needs no field, and has a box without cells.
-    pub size: u32,
-    /// The index of the box's first cell among the cells of all fields, a multiple of 4. Cells are
-    /// stored row by row.
-    pub first_entry: u32,
+    /// Its box. A net's first pin needs no field, and has a box without cells.
+    pub extent: FieldBox,
     /// A cell of the pin.
     pub cell: CellXy,
     /// The index of the pin's first cell among those of all pins.
@@ -165,7 +172,7 @@ pub struct PinPlaces<'a> {
     /// more.
     pub buckets: View<'a, u32>,
     /// The boxes of pins.
-    pub boxes: View<'a, PlacedBox>,
+    pub boxes: View<'a, FieldBox>,
     /// The pins, counted from the net's first.
     pub pins: View<'a, u32>,
 }
@@ -188,20 +195,6 @@ pub struct NetPlaces {
     pub box_rows: u32,
     /// The end of the larger boxes, which begin after the last bucket's.
     pub end: u32,
-}
-
-/// The box of a pin, as in its [`Field`].
-#[repr(C, align(16))]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod)]
-pub struct PlacedBox {
-    /// Its first column.
-    pub left: u32,
-    /// Its first row.
-    pub top: u32,
-    /// Its columns and rows: [`Field::size`].
-    pub size: u32,
-    /// The index of its first cell.
-    pub first_entry: u32,
 }
 
 /// What is known of the pins' distances from their trees: in each view, one element per pin.
@@ -270,38 +263,63 @@ impl FieldNet {
     }
 }
 
-impl Field {
+impl FieldBox {
     /// The size of a box of `columns` columns and `rows` rows, each less than 2¹⁶.
     #[must_use]
     pub const fn size(columns: u32, rows: u32) -> u32 {
         columns | rows << 16
     }
 
-    /// The columns of its box.
+    /// Its columns.
     #[must_use]
     #[inline(always)]
     pub const fn columns(&self) -> u32 {
         self.size & 0xffff
     }
 
-    /// The rows of its box.
+    /// Its rows.
     #[must_use]
     #[inline(always)]
     pub const fn rows(&self) -> u32 {
         self.size >> 16
     }
 
-    /// The cells of its box.
+    /// Its cells.
     #[must_use]
     #[inline(always)]
     pub const fn cells(&self) -> u32 {
         self.columns() * self.rows()
     }
 
+    /// The cell of the grid in one of its columns and rows.
+    #[inline(always)]
+    const fn cell_in(&self, column: u32, row: u32) -> CellXy {
+        CellXy {
+            x: self.left + column,
+            y: self.top + row,
+        }
+    }
+}
+
+impl Field {
+    /// The columns of its box.
+    #[must_use]
+    #[inline(always)]
+    pub const fn columns(&self) -> u32 {
+        self.extent.columns()
+    }
+
+    /// The rows of its box.
+    #[must_use]
+    #[inline(always)]
+    pub const fn rows(&self) -> u32 {
+        self.extent.rows()
+    }
+
     /// The column and row in its box of a cell.
     #[inline(always)]
     const fn place_of(&self, cell: CellXy) -> (u32, u32) {
-        (cell.x - self.left, cell.y - self.top)
+        (cell.x - self.extent.left, cell.y - self.extent.top)
     }
 
     /// The index in its box of a cell.
@@ -315,10 +333,7 @@ impl Field {
     #[inline(always)]
     fn cell_at(&self, index: u32) -> CellXy {
         let (column, row) = column_and_row(index, self.columns());
-        CellXy {
-            x: self.left + column,
-            y: self.top + row,
-        }
+        self.extent.cell_in(column, row)
     }
 }
 

@@ -6,10 +6,10 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 use crate::primitives::quotient;
 
 use super::join::{BLOCK, CHUNK, Join, MOST_UNPLACED, WARPS, warp_least, word};
-use super::{CellXy, DistanceBound, Entry, Field, GRAIN, LIMIT, MANY, NetPlaces, PlacedBox};
+use super::{CellXy, DistanceBound, Entry, Field, FieldBox, GRAIN, LIMIT, MANY, NetPlaces};
 
-/// The fields of a thread's first two pins.
-pub(super) type Mine = [Field; 2];
+/// The boxes of a thread's first two pins.
+pub(super) type Mine = [FieldBox; 2];
 
 /// The most cells that are offered by a few lanes, which leave the others of their warp to other
 /// pins.
@@ -45,11 +45,11 @@ impl Around {
 
     /// Whether a box has cells of the rectangle.
     #[inline(always)]
-    fn overlaps(self, left: u32, top: u32, columns: u32, rows: u32) -> bool {
-        left <= self.right
-            && self.left < left + columns
-            && top <= self.bottom
-            && self.top < top + rows
+    fn overlaps(self, extent: FieldBox) -> bool {
+        extent.left <= self.right
+            && self.left < extent.left + extent.columns()
+            && extent.top <= self.bottom
+            && self.top < extent.top + extent.rows()
     }
 }
 
@@ -130,21 +130,20 @@ impl Join<'_> {
     #[inline(always)]
     fn list(&self, around: Around, mine: Mine) {
         let t = thread::thread_idx_x();
-        let list = |pin: u32, left: u32, top: u32, size: u32| {
-            let overlaps = around.overlaps(left, top, size & 0xffff, size >> 16);
-            if overlaps && self.distance_bounds.ld(pin) != DistanceBound::JOINED {
+        let list = |pin: u32, extent: FieldBox| {
+            if around.overlaps(extent) && self.distance_bounds.ld(pin) != DistanceBound::JOINED {
                 let cell = self.words.atomic_add(word::LISTED, 1);
-                self.set_listed(cell, pin);
+                self.list.st(cell, pin);
             }
         };
         if self.pins <= MOST_UNPLACED {
             let [first, second] = mine;
-            list(t, first.left, first.top, first.size);
-            list(t + BLOCK, second.left, second.top, second.size);
+            list(t, first);
+            list(t + BLOCK, second);
             let mut pin = t + 2 * BLOCK;
             while pin < self.pins {
                 let field = self.field(pin);
-                list(pin, field.left, field.top, field.size);
+                list(pin, field.extent);
                 pin += BLOCK;
             }
             return;
@@ -155,8 +154,7 @@ impl Join<'_> {
             let (mut at, end) = self.row_of(net, around, row);
             at += warp::lane_id();
             while at < end {
-                let place = self.places.boxes.ld(at);
-                list(self.places.pins.ld(at), place.left, place.top, place.size);
+                list(self.places.pins.ld(at), self.places.boxes.ld(at));
                 at += WARP_SIZE;
             }
             row += WARPS;
@@ -225,26 +223,17 @@ impl Join<'_> {
     #[inline(always)]
     fn offer_few(&self, at: u32, end: u32, around: Around, count: u32) {
         let lane = warp::lane_id() % FEW;
-        let (mut place, mut pin) = (PlacedBox::default(), 0);
+        let (mut extent, mut pin) = (FieldBox::default(), 0);
         if at < end {
-            place = self.places.boxes.ld(at);
+            extent = self.places.boxes.ld(at);
             pin = self.places.pins.ld(at);
         }
-        let (columns, rows) = (place.size & 0xffff, place.size >> 16);
-        let is_near = around.overlaps(place.left, place.top, columns, rows);
-        let mut key = u64::MAX;
-        if is_near && lane < count {
-            let x = self.xs.ld(lane).wrapping_sub(place.left);
-            let y = self.ys.ld(lane).wrapping_sub(place.top);
-            if x < columns && y < rows {
-                let index = y * columns + x;
-                let entry = Entry(self.entries.ld(place.first_entry + index));
-                key = u64::from(entry.distance()) << 32 | u64::from(index);
-            }
+        let mut best = Nearest::NONE;
+        if around.overlaps(extent) && lane < count {
+            best.add(self.key(extent, (self.xs.ld(lane), self.ys.ld(lane))));
         }
-        let nearest = warp_least(key, FEW);
-        let also = key >> 32 == nearest >> 32 && key != nearest;
-        let also = warp::warp_vote_ballot(FULL_MASK, also);
+        let nearest = warp_least(best.key, FEW);
+        let also = warp::warp_vote_ballot(FULL_MASK, best.has_other(nearest));
         let lanes = ((1 << FEW) - 1) << (warp::lane_id() - lane);
         if lane == 0 {
             self.offered(pin, nearest, also & lanes != 0);
@@ -288,16 +277,19 @@ impl Join<'_> {
     fn offer(&self, i: u32, listed: u32, count: u32) {
         const HALF: u32 = WARP_SIZE / 2;
         let lane = warp::lane_id();
-        let field = self.field(self.listed(i));
+        let field = self.field(self.list.ld(i));
         let mut other_field = Field::default();
         if i + WARPS < listed {
-            other_field = self.field(self.listed(i + WARPS));
+            other_field = self.field(self.list.ld(i + WARPS));
         }
         let (mut best, mut other_best) = (Nearest::NONE, Nearest::NONE);
         let mut c = lane;
         while c < count {
             let cell = (self.xs.ld(c), self.ys.ld(c));
-            let keys = [self.key(field, cell), self.key(other_field, cell)];
+            let keys = [
+                self.key(field.extent, cell),
+                self.key(other_field.extent, cell),
+            ];
             best.add(keys[0]);
             other_best.add(keys[1]);
             c += WARP_SIZE;
@@ -321,26 +313,26 @@ impl Join<'_> {
         let many = warp::warp_vote_any(FULL_MASK, best.has_other(of_first));
         let others_many = warp::warp_vote_any(FULL_MASK, other_best.has_other(of_other));
         if lane == 0 {
-            self.offered(self.listed(i), nearest, many);
+            self.offered(self.list.ld(i), nearest, many);
         }
         if lane == HALF && i + WARPS < listed {
-            self.offered(self.listed(i + WARPS), nearest, others_many);
+            self.offered(self.list.ld(i + WARPS), nearest, others_many);
         }
     }
 
-    /// The distance in a field of a cell of the grid, above the cell's index in the box; the
+    /// The distance in a field's box of a cell of the grid, above the cell's index in the box; the
     /// largest number if the box does not have the cell.
     #[inline(always)]
-    fn key(&self, field: Field, (x, y): (u32, u32)) -> u64 {
-        let (column, row) = (x.wrapping_sub(field.left), y.wrapping_sub(field.top));
-        let is_in = column < field.columns() && row < field.rows();
+    fn key(&self, extent: FieldBox, (x, y): (u32, u32)) -> u64 {
+        let (column, row) = (x.wrapping_sub(extent.left), y.wrapping_sub(extent.top));
+        let is_in = column < extent.columns() && row < extent.rows();
         // Loaded in either case, because a branch would wait for earlier loads.
         let index = if is_in {
-            row * field.columns() + column
+            row * extent.columns() + column
         } else {
             0
         };
-        let distance = Entry(self.entries.ld(field.first_entry + index)).distance();
+        let distance = Entry(self.entries.ld(extent.first_entry + index)).distance();
         if is_in {
             u64::from(distance) << 32 | u64::from(index)
         } else {
@@ -366,11 +358,11 @@ impl Join<'_> {
         let start = nearest as u32;
         if bound < before {
             self.lower(pin, bound);
-            self.set_start(pin, start | many);
+            self.starts.st(pin, start | many);
         } else if bound == before {
-            let known = self.start(pin);
+            let known = self.starts.ld(pin);
             if known & !MANY != start || many != 0 {
-                self.set_start(pin, known | MANY);
+                self.starts.st(pin, known | MANY);
             }
         }
     }

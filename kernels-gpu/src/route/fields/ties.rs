@@ -160,20 +160,22 @@ fn find_starts(join: &Join<'_>, field: Field, start: u32, cost: u32) {
     }
     // The words of the tree in the box's rows: eight threads per row.
     let net = join.net();
-    let first_word = field.left / 32;
-    let end_word = (field.left + field.columns()).min(net.right).div_ceil(32);
+    let first_word = field.extent.left / 32;
+    let end_word = (field.extent.left + field.columns())
+        .min(net.right)
+        .div_ceil(32);
     let mut row = t / 8;
     while row < field.rows() {
-        let y = field.top + row;
+        let y = field.extent.top + row;
         let mut word = first_word + t % 8;
         while word < end_word && y >= net.top && y < net.bottom {
             let mut bits = join.tree.ld_relaxed(net.word(word * 32, y), Block);
             while bits != 0 {
                 let x = word * 32 + bits.trailing_zeros();
                 bits &= bits - 1;
-                if x.wrapping_sub(field.left) < field.columns() {
+                if x.wrapping_sub(field.extent.left) < field.columns() {
                     let index = field.index_of(CellXy { x, y });
-                    let entry = Entry(join.entries.ld(field.first_entry + index));
+                    let entry = Entry(join.entries.ld(field.extent.first_entry + index));
                     if entry.distance() == cost {
                         push_start(join, field, index);
                     }
@@ -211,8 +213,13 @@ fn around(join: &Join<'_>, field: Field, margin: u32) -> Rectangle {
         (start, end - start)
     };
     let pin = field.cell;
-    let (left, columns) = span(bound(0), bound(1), pin.x - field.left, field.columns());
-    let (top, rows) = span(bound(2), bound(3), pin.y - field.top, field.rows());
+    let (left, columns) = span(
+        bound(0),
+        bound(1),
+        pin.x - field.extent.left,
+        field.columns(),
+    );
+    let (top, rows) = span(bound(2), bound(3), pin.y - field.extent.top, field.rows());
     Rectangle {
         left,
         top,
@@ -249,7 +256,7 @@ fn load(join: &Join<'_>, field: Field, part: Rectangle) {
         let entries = |column: u32| -> [u32; 4] {
             if column < part.columns {
                 let at = (part.top + row) * field.columns() + part.left + column;
-                join.entries.ld_vector(field.first_entry + at)
+                join.entries.ld_vector(field.extent.first_entry + at)
             } else {
                 [Entry::NONE.0; 4]
             }
@@ -582,7 +589,7 @@ fn is_marked(join: &Join<'_>, part: Rectangle, (column, row): (u32, u32)) -> boo
 fn pin_place(join: &Join<'_>, field: Field, part: Rectangle, cell: u32) -> (u32, u32) {
     let CellXy { x, y } = join.boxes.pin_cells.ld(cell);
     (
-        x.wrapping_sub(field.left + part.left),
-        y.wrapping_sub(field.top + part.top),
+        x.wrapping_sub(field.extent.left + part.left),
+        y.wrapping_sub(field.extent.top + part.top),
     )
 }

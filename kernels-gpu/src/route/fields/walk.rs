@@ -65,10 +65,7 @@ impl Part {
     #[inline(always)]
     pub(super) fn cell(self, at: u32, field: Field) -> CellXy {
         let (column, row) = self.place(at);
-        CellXy {
-            x: field.left + self.left + column,
-            y: field.top + self.top + row,
-        }
+        field.extent.cell_in(self.left + column, self.top + row)
     }
 
     /// The index in the box of its cell `at`.
@@ -134,7 +131,7 @@ impl Join<'_> {
                     return [Entry::NONE.0; 4];
                 }
                 self.entries
-                    .ld_vector(field.first_entry + part.index(at, field))
+                    .ld_vector(field.extent.first_entry + part.index(at, field))
             };
             let all = [
                 entries(at),
@@ -262,7 +259,7 @@ impl Join<'_> {
             let entry = if self.keeps_entries(part) {
                 self.kept_entries().ld(at)
             } else {
-                self.entries.ld(field.first_entry + index)
+                self.entries.ld(field.extent.first_entry + index)
             };
             let entry = Entry(entry);
             if !entry.is_tie() {
@@ -284,7 +281,7 @@ impl Join<'_> {
         if has_open_tie {
             self.words.st(word::TIE, 1);
         }
-        let (x, y) = (field.left + part.left, field.top + part.top);
+        let (x, y) = (field.extent.left + part.left, field.extent.top + part.top);
         self.set_around(Around {
             left: around.left + x,
             right: around.right + x,

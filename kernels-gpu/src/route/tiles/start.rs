@@ -26,6 +26,42 @@ pub unsafe fn lay_out_weights(
     if first as usize >= tiles.len() {
         return;
     }
+    let weights = weights_of(tiling, first, |at| rows.ld(at));
+    if weights[0].min(weights[1]).min(weights[2]).min(weights[3]) == 0 {
+        has_free.atomic_or(0u32, 1);
+    }
+    tiles.st_vector(first, weights);
+}
+
+/// As [`lay_out_weights`](fn@lay_out_weights), for weights from 1 to 255, each given as a byte one
+/// less than the weight. A byte of 255 is a blocked edge.
+///
+/// # Safety
+///
+/// `rows` has one byte per cell of the grid, `tiles` 4096 elements per tile. The launch has a
+/// thread for each 4 of these. Nothing else uses `tiles` meanwhile.
+#[kernel(block = BLOCK)]
+pub unsafe fn lay_out_bytes(rows: View<'_, u8>, tiles: ViewMut<'_, u32>, tiling: Tiling) {
+    let first = thread::index_1d() * 4;
+    if first as usize >= tiles.len() {
+        return;
+    }
+    let weight = |at: u32| {
+        let byte = rows.ld(at);
+        // planted: lay-out-blocked
+        if byte == u8::MAX {
+            u32::MAX
+        } else {
+            u32::from(byte) + 1
+        }
+    };
+    tiles.st_vector(first, weights_of(tiling, first, weight));
+}
+
+/// The weights of four cells of the tiles, from `first` on: `weight` gives them by cell of the
+/// grid. Those past its end are blocked.
+#[inline(always)]
+fn weights_of(tiling: Tiling, first: u32, weight: impl Fn(u32) -> u32) -> [u32; 4] {
     let tile = first / TILE;
     let tile_y = quotient(tile, tiling.tiles_x);
     let tile_x = tile - tile_y * tiling.tiles_x;
@@ -37,16 +73,13 @@ pub unsafe fn lay_out_weights(
     let mut weights = [u32::MAX; 4];
     if y < tiling.height && layer < tiling.layers {
         let at = (layer * tiling.height + y) * tiling.width + x;
-        for (weight, i) in weights.iter_mut().zip(0..) {
+        for (of_cell, i) in weights.iter_mut().zip(0..) {
             if x + i < tiling.width {
-                *weight = rows.ld(at + i);
+                *of_cell = weight(at + i);
             }
         }
     }
-    if weights[0].min(weights[1]).min(weights[2]).min(weights[3]) == 0 {
-        has_free.atomic_or(0u32, 1);
-    }
-    tiles.st_vector(first, weights);
+    weights
 }
 
 /// Makes everything ready for nets that have not started.

@@ -88,13 +88,12 @@ impl Batch {
                 y: cell.y,
             });
             extend(&mut self.pin_cells, places, PINS)?;
-            let mut field = Field {
+            let field = Field {
+                extent: pin_box.extent(self.entries),
                 cell: self.pin_cells[first_cell as usize],
                 first_cell,
                 end_cell: self.pin_cells.len() as u32,
-                ..Field::default()
             };
-            pin_box.set(&mut field, self.entries);
             self.entries += pin_box.cells();
             self.most_cells = self.most_cells.max(pin_box.cells());
             push(&mut self.fields, field, PINS)?;
@@ -266,7 +265,12 @@ impl Batch {
         }
         let pins = self.nets.iter().map(|net| net.end_pin - net.first_pin);
         let pins = pins.max().unwrap_or(0);
-        let cells = self.fields.iter().map(Field::cells).max().unwrap_or(0);
+        let cells = self
+            .fields
+            .iter()
+            .map(|field| field.extent.cells())
+            .max()
+            .unwrap_or(0);
         let trees = GrowingTrees {
             added: added.view(),
             words: state.tree.view_mut(),
@@ -316,7 +320,7 @@ impl Batch {
     ) -> Result<()> {
         let fields = &self.fields;
         let field = |seed: &Seed| &fields[seed.pin as usize];
-        let most = self.grown.iter().map(|seed| field(seed).cells());
+        let most = self.grown.iter().map(|seed| field(seed).extent.cells());
         let most = most.max().unwrap_or(0);
         let is_wide = most >= fields::WIDE_CELLS;
         if is_wide {
@@ -324,8 +328,8 @@ impl Batch {
             // takes longer than it saves.
             self.grown.sort_unstable_by_key(|seed| {
                 let field = field(seed);
-                let strip = field.top / field.rows().max(1);
-                (seed.net, strip, field.left, seed.pin)
+                let strip = field.extent.top / field.rows().max(1);
+                (seed.net, strip, field.extent.left, seed.pin)
             });
         }
         let grown = gpu.upload(&self.grown)?;
@@ -423,7 +427,7 @@ impl Batch {
             if !wider.is_empty() {
                 for (pin, pin_room, pin_box) in wider {
                     let index = self.nets[i].first_pin + pin as u32;
-                    pin_box.set(&mut self.fields[index as usize], self.entries);
+                    self.fields[index as usize].extent = pin_box.extent(self.entries);
                     self.entries += pin_box.cells();
                     self.members[i].rooms[pin] = pin_room;
                     let seed = Seed {

@@ -1,6 +1,6 @@
 //! The boxes of pins: their size, and whether the device's blocks can hold them.
 
-use trazar_kernels::route::fields::{self, Field, GRAIN};
+use trazar_kernels::route::fields::{self, FieldBox, GRAIN};
 
 use super::CELLS_AT_ONCE;
 use crate::Result;
@@ -147,12 +147,14 @@ impl PinBox {
         u64::from(self.columns) * u64::from(self.rows)
     }
 
-    /// Sets the box as that of a pin's field; the field's cells start at `first_entry`.
-    pub(super) fn set(self, field: &mut Field, first_entry: u64) {
-        field.left = self.left;
-        field.top = self.top;
-        field.size = Field::size(self.columns, self.rows);
-        // All fields together have fewer than 2³² cells.
-        field.first_entry = first_entry as u32;
+    /// The box of a field whose cells start at `first_entry`.
+    pub(super) fn extent(self, first_entry: u64) -> FieldBox {
+        FieldBox {
+            left: self.left,
+            top: self.top,
+            size: FieldBox::size(self.columns, self.rows),
+            // All fields together have fewer than 2³² cells.
+            first_entry: first_entry as u32,
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Tables by which the kernel that joins the pins of a large net finds the pins around a path
 //! without looking at every pin.
 
-use trazar_kernels::route::fields::{Field, FieldNet, GRAIN, MOST_UNPLACED, NetPlaces, PlacedBox};
+use trazar_kernels::route::fields::{Field, FieldBox, FieldNet, GRAIN, MOST_UNPLACED, NetPlaces};
 
 use crate::Result;
 use crate::memory::{extend, push, reserve};
@@ -18,7 +18,7 @@ const LARGER: u32 = 2;
 pub(super) struct Places {
     pub(super) nets: Vec<NetPlaces>,
     pub(super) buckets: Vec<u32>,
-    pub(super) boxes: Vec<PlacedBox>,
+    pub(super) boxes: Vec<FieldBox>,
     pub(super) pins: Vec<u32>,
 }
 
@@ -53,7 +53,11 @@ impl Places {
         let (columns, rows) = (buckets(width), buckets(height));
 
         // A joined pin may have a box, but a net's first one has none.
-        let with_box = || (0u32..).zip(fields).filter(|(_, field)| field.size != 0);
+        let with_box = || {
+            (0u32..)
+                .zip(fields)
+                .filter(|(_, field)| field.extent.size != 0)
+        };
         let mut sides = Vec::new();
         let longer = |field: &Field| field.columns().max(field.rows());
         extend(&mut sides, with_box().map(|(_, field)| longer(field)), PINS)?;
@@ -68,8 +72,8 @@ impl Places {
             if longer(field) <= LARGER * median {
                 box_columns = box_columns.max(field.columns());
                 box_rows = box_rows.max(field.rows());
-                let column = (field.left - left) >> log_side;
-                let row = (field.top - top) >> log_side;
+                let column = (field.extent.left - left) >> log_side;
+                let row = (field.extent.top - top) >> log_side;
                 bucket = row * columns + column;
             }
             push(&mut by_bucket, (bucket, pin), PINS)?;
@@ -81,15 +85,9 @@ impl Places {
         let starts = (0..=count).map(|bucket| first + before(bucket));
         extend(&mut self.buckets, starts, PINS)?;
         extend(&mut self.pins, by_bucket.iter().map(|&(_, pin)| pin), PINS)?;
-        let boxes = by_bucket.iter().map(|&(_, pin)| {
-            let field = &fields[pin as usize];
-            PlacedBox {
-                left: field.left,
-                top: field.top,
-                size: field.size,
-                first_entry: field.first_entry,
-            }
-        });
+        let boxes = by_bucket
+            .iter()
+            .map(|&(_, pin)| fields[pin as usize].extent);
         extend(&mut self.boxes, boxes, PINS)?;
         Ok(NetPlaces {
             log_side,
