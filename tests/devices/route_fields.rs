@@ -485,6 +485,35 @@ pub(crate) fn routes_along_long_paths<D: Device>(device: &D) {
     assert_nets(device, "a comb with ties", &grid, &[ends]);
 }
 
+/// All shortest paths tie, and lead around a wall: out of the rectangle in which ties are looked for
+/// first, whose columns fill whole words, or nearly, and whose rows are those of two bands.
+pub(crate) fn routes_around_a_wall<D: Device>(device: &D) {
+    let (from, to, far, wall) = (8, 70, 78, 60);
+    // The rectangle has 12 columns more than these.
+    for across in [16, 20, 24, 48, 52, 56] {
+        let end = from + across + 12;
+        for turn in 0..4 {
+            // Mirrored, and with rows for columns.
+            let at = |x: u32, y: u32| {
+                let x = if turn & 1 == 0 { x } else { end + 5 - x };
+                if turn & 2 == 0 {
+                    Cell::at(x, y)
+                } else {
+                    Cell::at(y, x)
+                }
+            };
+            let size = at(if turn & 1 == 0 { end + 5 } else { 0 }, far);
+            let mut grid = RoutingGrid::uniform(size.x + 1, size.y + 1, 5).unwrap();
+            for x in 0..end {
+                grid.block(at(x, wall)).unwrap();
+            }
+            let net = Net::from_cells([at(from, from), at(from + across, to)]);
+            let what = format!("{across} columns, turn {turn}");
+            assert_uses(device, &what, &grid, &[net], &[by_fields_alone(1)]);
+        }
+    }
+}
+
 /// A grid with ties everywhere.
 pub(crate) fn routes_where_all_paths_tie<D: Device>(device: &D) {
     let grid = RoutingGrid::uniform(50, 40, 7).unwrap();

@@ -382,6 +382,9 @@ fn mark_band(join: &Join<'_>, part: Rectangle, top: u32) -> u32 {
     let (left, up, right, down) = (bits(LEFT).reverse_bits(), bits(UP), bits(RIGHT), bits(DOWN));
     let first = bits(MARKED);
     let mut marks = first;
+    // A mark that is not stored would be a new one in each round.
+    // planted: tie-inside
+    let inside = u64::MAX >> (u64::BITS - part.columns);
     // The cells of the first or last row that are marked from outside the band.
     let lane = warp::lane_id();
     let mut beyond = 0;
@@ -397,7 +400,7 @@ fn mark_band(join: &Join<'_>, part: Rectangle, top: u32) -> u32 {
         let below = if is_there { below } else { beyond };
         let before = marks;
         let after = along_row(marks | above | below, right);
-        marks = along_row(after.reverse_bits(), left).reverse_bits();
+        marks = along_row(after.reverse_bits(), left).reverse_bits() & inside;
         if !warp::warp_vote_any(FULL_MASK, marks != before) {
             break;
         }
