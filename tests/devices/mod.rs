@@ -231,6 +231,7 @@ macro_rules! suite {
                 routes_to_what_is_far_or_nowhere
                 routes_along_long_paths
                 routes_around_a_wall
+                routes_around_random_walls
                 routes_where_all_paths_tie
                 routes_in_wide_boxes
                 routes_with_ties_that_stay_open

@@ -514,6 +514,37 @@ pub(crate) fn routes_around_a_wall<D: Device>(device: &D) {
     }
 }
 
+/// Equal weights and a few long walls: many shortest paths, far from straight.
+pub(crate) fn routes_around_random_walls<D: Device>(device: &D) {
+    let case = (20..=100u32, 20..=100u32, any::<u64>(), device.any());
+    check::<D, _>(
+        "nets around walls by fields",
+        20,
+        &case,
+        |(width, height, seed, gpu)| {
+            let mut random = Random::new(seed);
+            let mut grid = RoutingGrid::uniform(width, height, 1).unwrap();
+            for _ in 0..=random.below(3) {
+                // From one side of the grid, or along a part of a line.
+                let is_row = random.below(2) == 0;
+                let (along, across) = if is_row {
+                    (width, height)
+                } else {
+                    (height, width)
+                };
+                let line = random.below(across);
+                let start = [0, random.below(along)][random.below(2) as usize];
+                for i in start..random.below(along) {
+                    let (x, y) = if is_row { (i, line) } else { (line, i) };
+                    grid.block(Cell::at(x, y)).unwrap();
+                }
+            }
+            let nets = [2, 3].map(|pins| net(&grid, pins, seed ^ pins as u64));
+            check_nets(&gpu, &grid, &nets).map(|_| ())
+        },
+    );
+}
+
 /// A grid with ties everywhere.
 pub(crate) fn routes_where_all_paths_tie<D: Device>(device: &D) {
     let grid = RoutingGrid::uniform(50, 40, 7).unwrap();
