@@ -485,8 +485,8 @@ pub(crate) fn routes_along_long_paths<D: Device>(device: &D) {
     assert_nets(device, "a comb with ties", &grid, &[ends]);
 }
 
-/// All shortest paths tie, and lead around a wall: out of the rectangle in which ties are looked for
-/// first, whose columns fill whole words, or nearly, and whose rows are those of two bands.
+/// All shortest paths tie, and lead around a wall: out of the rectangle in which ties are looked
+/// for first, whose columns fill whole words, or nearly, and whose rows are those of two bands.
 pub(crate) fn routes_around_a_wall<D: Device>(device: &D) {
     let (from, to, far, wall) = (8, 70, 78, 60);
     // The rectangle has 12 columns more than these.

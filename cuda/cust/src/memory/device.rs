@@ -74,8 +74,8 @@ impl Stream {
     /// several threads, each time with the index of the first byte of a piece; it fills the piece,
     /// or returns `false`, and then so does this, with `None`.
     ///
-    /// From 256 KiB on, the bytes are written straight to page-locked memory of the stream, while the
-    /// piece before them is copied.
+    /// From 256 KiB on, the bytes are written straight to page-locked memory of the stream. The GPU
+    /// fetches some of them while others are computed.
     ///
     /// # Errors
     /// Those of [`Stream::alloc`]; [`CudaError::OutOfHostMemory`].
