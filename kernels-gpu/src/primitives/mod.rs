@@ -2,7 +2,8 @@
 //!
 //! | tier | file |
 //! | --- | --- |
-//! | one thread | [`bits`]: runs in rows of bits; `rows`: a column of an image; [`union_find`]: sets on an array of parents; [`ranked_bits`]: sets of which each member has an index |
+//! | one thread | [`bits`]: runs in rows of bits; [`union_find`]: sets on an array of parents; [`ranked_bits`]: sets of which each member has an index |
+//! | one thread | `rows`: going down a column of an image |
 //! | warp | [`warp`]: prefix sum; [`warp_list`]: a list in shared memory |
 //! | block | [`block`]: prefix sums |
 //! | grid | [`grid`]: loops and prefix sums of all blocks of a cooperative kernel; [`sort`]: stable sort by a 32-bit key; [`partition`]: stable partition |

@@ -98,7 +98,7 @@ impl Stream {
                 bytes.resize(len, 0);
                 let is_written = write(0, &mut bytes);
                 if is_written {
-                    buffer.write(&bytes)?;
+                    buffer.write_at(0, &bytes)?;
                 }
                 is_written
             }

@@ -5,7 +5,7 @@ use trazar_kernels::route::{GridSize, MAX_CELLS, RowGrid};
 
 use crate::error::{Error, Result};
 use crate::geometry::Window;
-use crate::gpu::{Gpu, GpuBuffer, Lent};
+use crate::gpu::{Gpu, GpuBuffer, Lent, ViewMut};
 use crate::route::grid::{BLOCKED, RoutingGrid};
 use crate::route::net::Net;
 
@@ -52,28 +52,28 @@ impl<G: Gpu> DeviceGrid<G> {
         };
         let mut first = 0;
         let mut lay_out = |weights: &[u32]| {
-            let mut tiles = gpu.alloc(len_in_tiles(tiling, weights))?;
-            if !weights.is_empty() {
+            let rows = bytes.view_of(first..first + weights.len());
+            first += weights.len();
+            in_tiles(gpu, tiling, weights, |threads, tiles| {
                 // SAFETY: one byte per cell, room for each cell of a tile, and one thread per four
                 // of them.
                 unsafe {
                     tiles::lay_out_bytes::launch_threads(
                         &gpu.launcher(),
-                        tiles.len() / 4,
-                        bytes.view_of(first..first + weights.len()),
-                        tiles.view_mut(),
+                        threads,
+                        rows,
+                        tiles,
                         tiling,
                     )
-                }?;
-            }
-            first += weights.len();
-            Ok::<_, Error>(tiles)
+                }
+            })
         };
+        let [right, down, via] = arrays;
         Ok(Some(Self {
             tiling,
-            right: lay_out(grid.rights())?,
-            down: lay_out(grid.downs())?,
-            via: lay_out(grid.vias())?,
+            right: lay_out(right)?,
+            down: lay_out(down)?,
+            via: lay_out(via)?,
             has_free_edges: false,
         }))
     }
@@ -81,23 +81,21 @@ impl<G: Gpu> DeviceGrid<G> {
     fn upload_words(gpu: &G, grid: &RoutingGrid, tiling: Tiling) -> Result<Self> {
         let mut has_free = gpu.alloc_zeroed(1)?;
         let mut lay_out = |weights: &[u32]| {
-            let mut tiles = gpu.alloc(len_in_tiles(tiling, weights))?;
-            if !weights.is_empty() {
+            in_tiles(gpu, tiling, weights, |threads, tiles| {
                 let rows = gpu.upload(weights)?;
                 // SAFETY: one weight per cell, room for each cell of a tile, and one thread per
                 // four of them.
                 unsafe {
                     tiles::lay_out_weights::launch_threads(
                         &gpu.launcher(),
-                        tiles.len() / 4,
+                        threads,
                         rows.view(),
-                        tiles.view_mut(),
+                        tiles,
                         has_free.view_mut(),
                         tiling,
                     )
-                }?;
-            }
-            Ok::<_, Error>(tiles)
+                }
+            })
         };
         Ok(Self {
             tiling,
@@ -176,13 +174,21 @@ impl<G: Gpu> DeviceGrid<G> {
     }
 }
 
-/// The number of weights in tiles; none if none are given.
-fn len_in_tiles(tiling: Tiling, weights: &[u32]) -> usize {
+/// An array in tiles of as many weights as the tiling has cells, none if none are given. `lay_out`
+/// fills it by the given number of threads, one for each four.
+fn in_tiles<G: Gpu>(
+    gpu: &G,
+    tiling: Tiling,
+    weights: &[u32],
+    lay_out: impl FnOnce(usize, ViewMut<'_, u32>) -> Result<()>,
+) -> Result<G::Buffer<u32>> {
     if weights.is_empty() {
-        0
-    } else {
-        tiling.tiles() as usize * TILE as usize
+        return gpu.alloc(0);
     }
+    let len = tiling.tiles() as usize * TILE as usize;
+    let mut tiles = gpu.alloc(len)?;
+    lay_out(len / 4, tiles.view_mut())?;
+    Ok(tiles)
 }
 
 /// Writes the weights of all arrays, one after the other, as bytes, from number `start` on. Returns

@@ -2,7 +2,7 @@
 //!
 //! | file | stage | kernels |
 //! |---|---|---|
-//! | `grid.rs` | a grid on the GPU: in tiles, and row by row | `lay_out_weights` and `lay_out_bytes` of `tiles/start.rs` |
+//! | `grid.rs` | a grid on the GPU: in tiles, and row by row | `lay_out_*` of `tiles/start.rs` |
 //! | `tiles/` | whole nets at once | `tiles/` |
 //! | `fields/` | whole nets whose pins stand close; the rest in tiles | `fields/` |
 //! | `nearest.rs` | by sweeps: the pin to join next | `nearest.rs` |

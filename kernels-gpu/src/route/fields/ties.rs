@@ -212,14 +212,9 @@ fn around(join: &Join<'_>, field: Field, margin: u32) -> Rectangle {
             .min(len);
         (start, end - start)
     };
-    let pin = field.cell;
-    let (left, columns) = span(
-        bound(0),
-        bound(1),
-        pin.x - field.extent.left,
-        field.columns(),
-    );
-    let (top, rows) = span(bound(2), bound(3), pin.y - field.extent.top, field.rows());
+    let (column, row) = field.place_of(field.cell);
+    let (left, columns) = span(bound(0), bound(1), column, field.columns());
+    let (top, rows) = span(bound(2), bound(3), row, field.rows());
     Rectangle {
         left,
         top,

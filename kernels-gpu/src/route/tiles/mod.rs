@@ -10,7 +10,8 @@
 //!
 //! | kernel | does | launch |
 //! |---|---|---|
-//! | [`lay_out_weights`](fn@lay_out_weights), [`lay_out_bytes`](fn@lay_out_bytes) | lays weights out tile by tile | one thread per 4 cells of the tiles |
+//! | [`lay_out_weights`](fn@lay_out_weights) | lays weights out tile by tile | one thread per 4 cells of the tiles |
+//! | [`lay_out_bytes`](fn@lay_out_bytes) | the same, for weights that are bytes | as above |
 //! | [`route_start`](fn@route_start) | sets the state of nets that have not started | one thread per 4 words of labels, at least |
 //! | [`route_tiles`](fn@route_tiles), [`route_tiles_u64`](fn@route_tiles_u64), [`route_layers`](fn@route_layers), [`route_layers_u64`](fn@route_layers_u64) | route all nets | [`blocks`] blocks of [`BLOCK`] threads |
 //! | [`gather_paths`](fn@gather_paths) | copies the paths of all nets, without gaps | one thread per cell of a path |

@@ -265,12 +265,8 @@ impl Batch {
         }
         let pins = self.nets.iter().map(|net| net.end_pin - net.first_pin);
         let pins = pins.max().unwrap_or(0);
-        let cells = self
-            .fields
-            .iter()
-            .map(|field| field.extent.cells())
-            .max()
-            .unwrap_or(0);
+        let cells = self.fields.iter().map(|field| field.extent.cells());
+        let cells = cells.max().unwrap_or(0);
         let trees = GrowingTrees {
             added: added.view(),
             words: state.tree.view_mut(),
