@@ -36,7 +36,14 @@ pub fn with_cut_points<G: Gpu>(tracer: DeviceTracer<G>, points: usize) -> Device
 /// block that the device holds grows several fields.
 #[must_use]
 pub fn with_field_labels<G: Gpu>(router: DeviceRouter<G>, labels: u32) -> DeviceRouter<G> {
-    router.with_field_labels(labels)
+    router.with_field_settings(|settings| settings.labels = labels)
+}
+
+/// The same router, which judges by the places of pins how far their fields have to reach, if full
+/// boxes have at least this number of cells together.
+#[must_use]
+pub fn with_judged_cells<G: Gpu>(router: DeviceRouter<G>, cells: u64) -> DeviceRouter<G> {
+    router.with_field_settings(|settings| settings.judged_cells = cells)
 }
 
 /// As [`DeviceTracer::trace`]; calls `queued` with the name of each stage once it is queued, so

@@ -223,6 +223,7 @@ macro_rules! suite {
                 routes_with_any_shared_memory
                 routes_between_corners
                 routes_of_pairs_far_apart
+                routes_with_boxes_that_are_too_small
                 routes_of_more_pins_than_threads_have_at_hand
                 routes_of_many_close_pins
                 what_is_left_to_tiles_is_said

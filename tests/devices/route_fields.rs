@@ -162,6 +162,11 @@ pub(crate) fn routes_of_random_nets<D: Device>(device: &D) {
                 0 => hooks::with_field_labels(router, 0),
                 _ => router,
             };
+            // Boxes may be smaller at first than small nets have them.
+            let router = match random.below(2) {
+                0 => hooks::with_judged_cells(router, 0),
+                _ => router,
+            };
             check_nets_by(&router, &grid, &nets).map(|_| ())
         },
     );
@@ -257,6 +262,22 @@ pub(crate) fn routes_of_pairs_far_apart<D: Device>(device: &D) {
         used.by_fields > 0 && used.by_searches > 0 && used.in_tiles > 0,
         "{used:?}"
     );
+}
+
+/// Pins in a row, on a grid whose columns cost next to nothing: their fields reach much less far
+/// along the row than their places suggest, and all get larger boxes.
+pub(crate) fn routes_with_boxes_that_are_too_small<D: Device>(device: &D) {
+    let (width, height, pins) = (300, 84, 20);
+    let right = vec![50; (width as usize - 1) * height as usize];
+    let down = vec![1; width as usize * (height as usize - 1)];
+    let grid = RoutingGrid::from_edges(width, height, &right, &down).unwrap();
+    let net = Net::from_cells((0..pins).map(|i| Cell::at(36 + 12 * i, height / 2)));
+    let gpu = device.gpu(setup(seed()).shared_per_block(ROOM));
+    let router = hooks::with_judged_cells(DeviceRouter::on(gpu), 0);
+    let uses = check_nets_by(&router, &grid, &[net]).unwrap();
+    if has_room(device) {
+        assert_eq!(uses, [by_fields_alone(pins as usize - 1)]);
+    }
 }
 
 /// More than 1024 pins, which is two for each thread of a block: the pins after these are offered

@@ -59,7 +59,7 @@ pub enum Fallback {
     FarApart,
     /// The net's fields, or its window, have more cells than can be routed at the same time.
     TooLarge,
-    /// Groups of pins needed so many searches that tiles are better for the rest.
+    /// Pins needed searches, and tiles are better for the rest: of many searches, or of few pins.
     Searches,
     /// The GPU had no memory for the fields.
     OutOfMemory,

@@ -21,6 +21,8 @@ pub struct DeviceGrid<G: Gpu> {
     via: G::Buffer<u32>,
     /// Whether some edge costs nothing.
     has_free_edges: bool,
+    /// See [`DeviceGrid::evenness`].
+    evenness: f32,
 }
 
 impl<G: Gpu> DeviceGrid<G> {
@@ -75,6 +77,7 @@ impl<G: Gpu> DeviceGrid<G> {
             down: lay_out(down)?,
             via: lay_out(via)?,
             has_free_edges: false,
+            evenness: evenness(grid),
         }))
     }
 
@@ -103,6 +106,7 @@ impl<G: Gpu> DeviceGrid<G> {
             down: lay_out(grid.downs())?,
             via: lay_out(grid.vias())?,
             has_free_edges: has_free.to_vec()? != [0],
+            evenness: evenness(grid),
         })
     }
 
@@ -136,6 +140,7 @@ impl<G: Gpu> DeviceGrid<G> {
             down: steps(&self.down)?,
             via: steps(&self.via)?,
             has_free_edges: false,
+            evenness: 1.0,
         })
     }
 
@@ -161,6 +166,12 @@ impl<G: Gpu> DeviceGrid<G> {
     /// Whether some edge costs nothing.
     pub(super) fn has_free_edges(&self) -> bool {
         self.has_free_edges
+    }
+
+    /// The least weight of an edge in a layer, divided by the largest, judged by a few of them: 1
+    /// if all weigh the same.
+    pub(super) fn evenness(&self) -> f32 {
+        self.evenness
     }
 
     /// The grid, as the kernels take it.
@@ -189,6 +200,27 @@ fn in_tiles<G: Gpu>(
     let mut tiles = gpu.alloc(len)?;
     lay_out(len / 4, tiles.view_mut())?;
     Ok(tiles)
+}
+
+/// See [`DeviceGrid::evenness`].
+fn evenness(grid: &RoutingGrid) -> f32 {
+    const SAMPLES: usize = 256;
+    let (mut least, mut most) = (BLOCKED, 0);
+    for weights in [grid.rights(), grid.downs()] {
+        for &weight in weights
+            .iter()
+            .step_by(weights.len().div_ceil(SAMPLES).max(1))
+        {
+            if weight != BLOCKED {
+                (least, most) = (least.min(weight), most.max(weight));
+            }
+        }
+    }
+    if least < most {
+        least as f32 / most as f32
+    } else {
+        1.0
+    }
 }
 
 /// Writes the weights of all arrays, one after the other, as bytes, from number `start` on. Returns
@@ -291,6 +323,19 @@ mod tests {
             }
             assert_eq!(bytes, expected, "pieces of {size} bytes");
         }
+    }
+
+    #[test]
+    fn evenness_is_the_least_weight_per_largest() {
+        let grid = |right: [u32; 2], down: [u32; 3]| {
+            RoutingGrid::from_edges(3, 2, &right.repeat(2), &down)
+        };
+        let of = |right, down| evenness(&grid(right, down).unwrap());
+        assert_eq!(of([7, 7], [7, 7, 7]), 1.0);
+        assert_eq!(of([7, 8], [16, 9, BLOCKED]), 7.0 / 16.0);
+        assert_eq!(of([0, 8], [16, 9, 2]), 0.0);
+        assert_eq!(of([BLOCKED; 2], [BLOCKED; 3]), 1.0);
+        assert_eq!(of([0; 2], [0; 3]), 1.0);
     }
 
     #[test]

@@ -64,8 +64,7 @@ use grid::Rows;
 #[derive(Clone, Debug)]
 pub struct DeviceRouter<G: Gpu> {
     gpu: G,
-    /// The labels of fields that grow at the same time.
-    field_labels: u32,
+    field_settings: fields::Settings,
 }
 
 #[cfg(feature = "cuda")]
@@ -84,16 +83,14 @@ impl<G: Gpu> DeviceRouter<G> {
     pub fn on(gpu: G) -> Self {
         Self {
             gpu,
-            field_labels: fields::LABELS,
+            field_settings: fields::Settings::default(),
         }
     }
 
-    /// Lets a block grow several fields, one after another, if all together need more labels.
-    pub(crate) fn with_field_labels(self, labels: u32) -> Self {
-        Self {
-            field_labels: labels,
-            ..self
-        }
+    /// Changes when fields do what; their results stay the same.
+    pub(crate) fn with_field_settings(mut self, change: impl Fn(&mut fields::Settings)) -> Self {
+        change(&mut self.field_settings);
+        self
     }
 
     /// The queue that it works on, with the kernels.
@@ -122,7 +119,7 @@ impl<G: Gpu> DeviceRouter<G> {
         let windows = grid.windows(nets)?;
         match options.algorithm {
             DeviceRouteAlgorithm::Fields => {
-                fields::route(&self.gpu, self.field_labels, grid, nets, &windows)
+                fields::route(&self.gpu, self.field_settings, grid, nets, &windows)
             }
             DeviceRouteAlgorithm::Tiles => tiles::route(&self.gpu, grid, nets, &windows),
         }

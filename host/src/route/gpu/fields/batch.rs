@@ -26,8 +26,11 @@ const GROWTH: f64 = 1.5;
 const AHEAD: f64 = 1.25;
 /// The most cells of boxes that grow at the same time: more take longer than a search.
 const GROWN_CELLS: u64 = 1 << 24;
-/// A net that needs more searches is left to tiles.
+/// The rest of a net that needs more searches is left to tiles.
 const MAX_SEARCHES: usize = 16;
+/// So is the rest if it is no more pins than this: from one to the next, tiles keep what they have
+/// searched.
+const FEW_PINS: usize = 4;
 /// Growing boxes move: there is memory for up to this many cells more, at most twice as many.
 const SPARE_CELLS: u64 = 1 << 26;
 
@@ -47,7 +50,9 @@ pub(super) struct Batch {
     entries: u64,
     tree_words: u64,
     path_cells: u64,
-    /// The most pins of a net, and the most cells of an initial box.
+    /// The cells of all fields if all boxes are full.
+    full_cells: u64,
+    /// The most pins of a net, and the most cells of a full box.
     most_pins: usize,
     most_cells: u64,
 }
@@ -69,15 +74,14 @@ impl Batch {
     pub(super) fn has_room_for(&self, plan: &Plan, limits: &Limits) -> bool {
         let area = u64::from(plan.window.width) * u64::from(plan.window.height);
         let most_pins = self.most_pins.max(plan.boxes.len() + 1);
-        let boxes = plan.boxes.iter().map(|pin_box| pin_box.cells());
-        let most_cells = boxes.fold(self.most_cells, u64::max);
+        let most_cells = self.most_cells.max(plan.most_cells);
         self.members.is_empty()
-            || self.entries + plan.cells <= CELLS_AT_ONCE
+            || self.full_cells + plan.full_cells <= CELLS_AT_ONCE
                 && self.path_cells + area <= CELLS_AT_ONCE
                 && most_cells <= limits.cells(most_pins)
     }
 
-    pub(super) fn add(&mut self, index: usize, net: &Net, plan: &Plan) -> Result<()> {
+    pub(super) fn add(&mut self, index: usize, net: &Net, plan: Plan) -> Result<()> {
         let window = plan.window;
         let first_pin = self.fields.len() as u32;
         let boxes = std::iter::once(PinBox::default()).chain(plan.boxes.iter().copied());
@@ -95,9 +99,10 @@ impl Batch {
                 end_cell: self.pin_cells.len() as u32,
             };
             self.entries += pin_box.cells();
-            self.most_cells = self.most_cells.max(pin_box.cells());
             push(&mut self.fields, field, PINS)?;
         }
+        self.full_cells += plan.full_cells;
+        self.most_cells = self.most_cells.max(plan.most_cells);
         let end_pin = self.fields.len() as u32;
         self.most_pins = self.most_pins.max(net.pins.len());
         let net_number = self.nets.len() as u32;
@@ -131,7 +136,8 @@ impl Batch {
         let member = Member {
             net: index,
             window,
-            rooms: filled_vec(plan.room, net.pins.len(), PINS)?,
+            rooms: plan.rooms,
+            full_room: plan.full_room,
             searches: 0,
             by_searches: 0,
             has_open_tie: false,
@@ -158,6 +164,7 @@ impl Batch {
             return Ok(());
         }
         let room = self.entries + (2 * self.entries).min(SPARE_CELLS);
+        let room = room.max(self.full_cells);
         let mut state = match self.allocate(gpu, room) {
             Ok(state) => state,
             // Tiles take much less memory.
@@ -170,7 +177,7 @@ impl Batch {
             Err(error) => return Err(error),
         };
         let in_use = grid.using(gpu)?;
-        loop {
+        while self.is_open() {
             match self.run(gpu, grid, limits, &mut state) {
                 Err(error) if error.is_out_of_memory() => {
                     for member in &mut self.members {
@@ -185,14 +192,9 @@ impl Batch {
             self.collect(gpu, &state)?;
             self.grown.clear();
             self.added.clear();
-            if self
-                .members
-                .iter()
-                .all(|member| member.state != State::Open)
-            {
-                break;
+            if self.is_open() {
+                self.go_on(gpu, grid, nets, limits, room, &mut state)?;
             }
-            self.go_on(gpu, grid, nets, limits, room, &mut state)?;
         }
         in_use.into_iter().try_for_each(Lent::finish)?;
         for member in self.members {
@@ -220,6 +222,12 @@ impl Batch {
             };
         }
         Ok(())
+    }
+
+    /// Whether fields go on with some net.
+    fn is_open(&self) -> bool {
+        let mut members = self.members.iter();
+        members.any(|member| member.state == State::Open)
     }
 
     /// Memory for the kernels, with `room` cells for fields.
@@ -261,7 +269,7 @@ impl Batch {
         };
         if !self.grown.is_empty() {
             let views = (state.tree.view(), state.entries.view_mut());
-            self.grow(gpu, grid, limits.labels, boxes, pin_state, views)?;
+            self.grow(gpu, grid, limits.settings.labels, boxes, pin_state, views)?;
         }
         let pins = self.nets.iter().map(|net| net.end_pin - net.first_pin);
         let pins = pins.max().unwrap_or(0);
@@ -401,7 +409,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Continues the unfinished nets: grows boxes, or joins a pin by a search.
+    /// Continues the unfinished nets: has boxes grow, or joins a pin by a search.
     fn go_on<G: Gpu>(
         &mut self,
         gpu: &G,
@@ -412,27 +420,33 @@ impl Batch {
         state: &mut DeviceState<G>,
     ) -> Result<()> {
         let mut distance_bounds = state.distance_bounds.to_vec()?;
-        let mut searched = Vec::new();
+        let mut stuck = Vec::new();
         for i in 0..self.members.len() {
             self.nets[i].first_added = 0;
             self.nets[i].end_added = 0;
             if self.members[i].state != State::Open {
+                // Its block has nothing to do. Its fields may be overwritten.
+                self.nets[i].end_pin = self.nets[i].first_pin;
                 continue;
             }
             let wider = self.wider_boxes(i, &distance_bounds, nets, limits, room)?;
             if !wider.is_empty() {
                 for (pin, pin_room, pin_box) in wider {
-                    let index = self.nets[i].first_pin + pin as u32;
-                    self.fields[index as usize].extent = pin_box.extent(self.entries);
-                    self.entries += pin_box.cells();
-                    self.members[i].rooms[pin] = pin_room;
-                    let seed = Seed {
-                        pin: index,
-                        net: i as u32,
-                    };
-                    push(&mut self.grown, seed, PINS)?;
+                    self.grow_again(i, pin, pin_room, pin_box)?;
                 }
-            } else if self.members[i].searches < MAX_SEARCHES {
+            } else {
+                push(&mut stuck, i, PINS)?;
+            }
+        }
+        let are_short = |&i: &usize| self.members[i].may_have_full_boxes();
+        if stuck.iter().any(are_short) && self.use_full_boxes(nets, room)? {
+            return Ok(());
+        }
+        let mut searched = Vec::new();
+        for i in stuck {
+            let member = &self.members[i];
+            let is_worthwhile = member.has_open_tie || member.open().nth(FEW_PINS).is_some();
+            if member.searches < MAX_SEARCHES && is_worthwhile {
                 push(&mut searched, i, PINS)?;
             } else {
                 self.members[i].state = State::GivenUp(Fallback::Searches);
@@ -489,6 +503,44 @@ impl Batch {
         state.distance_bounds.write(&distance_bounds)
     }
 
+    /// Has the fields of all pins that are left grow again, in full boxes, which take the memory of
+    /// all fields; returns whether there is `room` for their cells.
+    fn use_full_boxes(&mut self, nets: &[Net], room: u64) -> Result<bool> {
+        let mut boxes = Vec::new();
+        let mut cells = 0;
+        for (i, member) in self.members.iter().enumerate() {
+            let net = &nets[member.net];
+            for pin in member.open().filter(|_| member.state == State::Open) {
+                let pin_room = member.full_room.max(member.rooms[pin]);
+                let pin_box = PinBox::around(&net.pins[pin], pin_room, member.window);
+                cells += pin_box.cells();
+                push(&mut boxes, (i, pin, pin_room, pin_box), PINS)?;
+            }
+        }
+        if cells > room {
+            return Ok(false);
+        }
+        self.entries = 0;
+        self.grown.clear();
+        for (i, pin, pin_room, pin_box) in boxes {
+            self.grow_again(i, pin, pin_room, pin_box)?;
+        }
+        Ok(true)
+    }
+
+    /// Has the field of a net's pin grow in another box, which extends `room` cells beyond the pin.
+    fn grow_again(&mut self, i: usize, pin: usize, room: u32, pin_box: PinBox) -> Result<()> {
+        let index = self.nets[i].first_pin + pin as u32;
+        self.fields[index as usize].extent = pin_box.extent(self.entries);
+        self.entries += pin_box.cells();
+        self.members[i].rooms[pin] = room;
+        let seed = Seed {
+            pin: index,
+            net: i as u32,
+        };
+        push(&mut self.grown, seed, PINS)
+    }
+
     /// The pins of a net whose boxes are to grow, the new distance from pin to box border, and the
     /// new boxes; none if a search is better.
     fn wider_boxes(
@@ -522,6 +574,7 @@ impl Batch {
             let before = member.rooms[pin];
             // Boxes are rounded up.
             let pin_room = ((f64::from(before) * GROWTH) as u32).max(before + GRAIN);
+            let pin_room = pin_room.min(limits.room(self.most_pins)).max(before);
             let around = |room| PinBox::around(&nets[member.net].pins[pin], room, member.window);
             let pin_box = around(pin_room);
             cells += pin_box.cells();

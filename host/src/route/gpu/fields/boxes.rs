@@ -2,17 +2,23 @@
 
 use trazar_kernels::route::fields::{self, FieldBox, GRAIN};
 
-use super::CELLS_AT_ONCE;
+use super::reach::longest_edges;
+use super::{CELLS_AT_ONCE, Settings};
 use crate::Result;
 use crate::geometry::{Cell, Window};
 use crate::gpu::Gpu;
-use crate::memory::reserve;
+use crate::memory::{collect, filled_vec};
 use crate::route::net::{Net, Pin};
 use crate::route::net_by_net::PINS;
 use crate::route::tree::Fallback;
 
-/// The initial distance from a pin to its box's border, in mean distances between pins.
+/// The distance from a pin to its box's border with which fields suffice for nearly all nets, in
+/// mean distances between pins.
 const ROOM: f64 = 2.0;
+/// The initial distance is this many times what the field is expected to reach, and this many cells
+/// more, since not all paths of the same length cost the same; but no more than above.
+const SURPLUS: f32 = 1.15;
+const MARGIN: u32 = 12;
 /// Fields are of little use if that distance cannot be this large: too many pins need a search.
 const LEAST_ROOM: f64 = 1.35;
 /// The most cells of the window of a net of two pins: in a larger one, a search by all blocks is
@@ -25,20 +31,18 @@ const TIE_CAPACITY: u32 = 4096;
 /// The most static shared memory of the kernels, in bytes.
 const STATIC_BYTES: u32 = 6 << 10;
 
-/// The capacity of a block of the device, and the labels of all.
+/// The capacity of a block of the device, and the settings of fields.
 pub(super) struct Limits {
     /// Shared memory, in bytes.
     bytes: u32,
-    /// The labels of fields that grow at the same time, unless those of the blocks that the device
-    /// holds are more.
-    pub(super) labels: u32,
+    pub(super) settings: Settings,
 }
 
 impl Limits {
-    pub(super) fn of<G: Gpu>(gpu: &G, labels: u32) -> Self {
+    pub(super) fn of<G: Gpu>(gpu: &G, settings: Settings) -> Self {
         Self {
             bytes: gpu.shared_per_block().saturating_sub(STATIC_BYTES),
-            labels,
+            settings,
         }
     }
 
@@ -50,6 +54,12 @@ impl Limits {
             capacity if capacity >= fields::PART_CELLS => grown.into(),
             capacity => grown.min(capacity).into(),
         }
+    }
+
+    /// The largest distance from a pin of one cell to the border of such a box.
+    pub(super) fn room(&self, pins: usize) -> u32 {
+        let most = ((self.cells(pins) as f64).sqrt() / 2.0) as u32;
+        most.saturating_sub(GRAIN)
     }
 
     /// The largest capacity of a block that joins `pins` pins: indices of 16 bits count its cells.
@@ -66,50 +76,86 @@ impl Limits {
     }
 
     /// The boxes of a net's pins but the first, of which there must be some; or the reason why
-    /// fields do not suit the net.
+    /// fields do not suit the net. `evenness` is that of the grid.
     pub(super) fn plan(
         &self,
         net: &Net,
         window: Window,
+        evenness: f32,
     ) -> Result<std::result::Result<Plan, Fallback>> {
         let limit = self.cells(net.pins.len());
         let area = u64::from(window.width) * u64::from(window.height);
         let spread = (area as f64 / net.pins.len() as f64).sqrt();
-        // The largest distance for a box around one cell.
-        let most = ((limit as f64).sqrt() / 2.0) as u32;
-        let room = ((ROOM * spread).ceil() as u32).min(most.saturating_sub(GRAIN));
+        let room = ((ROOM * spread).ceil() as u32).min(self.room(net.pins.len()));
         let is_one_search = net.pins.len() == 2 && area > MOST_FOR_TWO;
         if is_one_search || f64::from(room) < LEAST_ROOM * spread {
             return Ok(Err(Fallback::FarApart));
         }
         let mut plan = Plan {
             window,
-            room,
+            rooms: filled_vec(room, net.pins.len(), PINS)?,
             boxes: Vec::new(),
             cells: 0,
+            full_room: room,
+            full_cells: 0,
+            most_cells: 0,
         };
-        reserve(&mut plan.boxes, net.pins.len() - 1, PINS)?;
-        for pin in &net.pins[1..] {
-            let pin_box = PinBox::around(pin, room, window);
-            if pin_box.cells() > limit {
-                return Ok(Err(Fallback::FarApart));
-            }
-            plan.cells += pin_box.cells();
-            plan.boxes.push(pin_box);
+        let boxes = net.pins[1..].iter();
+        let boxes = boxes.map(|pin| PinBox::around(pin, room, window));
+        plan.boxes = collect(boxes, PINS)?;
+        for cells in plan.boxes.iter().map(|pin_box| pin_box.cells()) {
+            plan.full_cells += cells;
+            plan.most_cells = plan.most_cells.max(cells);
         }
-        if plan.cells.max(area) > CELLS_AT_ONCE {
+        if plan.most_cells > limit {
+            return Ok(Err(Fallback::FarApart));
+        }
+        if plan.full_cells.max(area) > CELLS_AT_ONCE {
             return Ok(Err(Fallback::TooLarge));
         }
+        let judged_cells = self.settings.judged_cells;
+        if plan.full_cells >= judged_cells.max(plan.boxes.len() as u64 * (judged_cells / 64)) {
+            plan.rooms = rooms(net, room, evenness)?;
+            let pins = net.pins.iter().zip(&plan.rooms).skip(1);
+            for (pin_box, (pin, &room)) in plan.boxes.iter_mut().zip(pins) {
+                *pin_box = PinBox::around(pin, room, window);
+            }
+        }
+        plan.cells = plan.boxes.iter().map(|pin_box| pin_box.cells()).sum();
         Ok(Ok(plan))
     }
 }
 
-/// The boxes of a net's pins but the first, which extend `room` cells beyond the pins.
+/// By pin, how many cells its box is to extend beyond the pin: up to `room`.
+fn rooms(net: &Net, room: u32, evenness: f32) -> Result<Vec<u32>> {
+    let places = net.pins.iter().map(|pin| (pin.cells[0].x, pin.cells[0].y));
+    let places = collect(places, PINS)?;
+    // If weights differ much, cheap detours are found in any direction, and cells cost about as
+    // much as they are far away as the crow flies; if not, as they are in steps.
+    let length = |columns: f32, rows: f32| {
+        let straight = (columns * columns + rows * rows).sqrt();
+        straight + evenness * (columns + rows - straight)
+    };
+    let mut rooms = longest_edges(&places, room, length)?;
+    for reach in &mut rooms {
+        *reach = room.min((*reach as f32 * SURPLUS) as u32 + MARGIN);
+    }
+    Ok(rooms)
+}
+
+/// The boxes of a net's pins but the first.
 pub(super) struct Plan {
     pub(super) window: Window,
-    pub(super) room: u32,
+    /// By pin of the net: how many cells its box extends beyond the pin.
+    pub(super) rooms: Vec<u32>,
     pub(super) boxes: Vec<PinBox>,
+    /// The cells of all boxes.
     pub(super) cells: u64,
+    /// How far **full** boxes extend, which pins get if theirs turn out to be too small.
+    pub(super) full_room: u32,
+    /// The cells of all full boxes, and the most of one.
+    pub(super) full_cells: u64,
+    pub(super) most_cells: u64,
 }
 
 /// A pin's box: a rectangle whose sides are multiples of [`GRAIN`].

@@ -1,14 +1,16 @@
 //! Routing by fields: nets whose pins are close are routed by the kernels of
 //! [`trazar_kernels::route::fields`], all others in tiles.
 //!
-//! The required size of a pin's box depends on the distances between the pins. Each box gets some
-//! room at first. Where that is not enough, either the boxes of a few pins grow, or a search in
-//! tiles joins one pin and fields continue from there.
+//! The required size of a pin's box depends on the distances between the pins, by which it is
+//! judged (`reach.rs`). Where that is not enough, the boxes of a few pins grow, or once those of all
+//! pins that are left. If that is not enough either, a search in tiles joins one pin, and fields
+//! continue from there.
 
 mod batch;
 mod boxes;
 mod member;
 mod places;
+mod reach;
 
 use super::grid::DeviceGrid;
 use super::tiles;
@@ -24,14 +26,32 @@ use boxes::Limits;
 
 /// Nets are batched until their fields have this many cells: 2 GiB.
 const CELLS_AT_ONCE: u64 = 1 << 29;
-/// The labels of fields that grow at the same time: for most nets a block per field.
-pub(super) const LABELS: u32 = 1 << 26;
 
-/// Routes nets on `grid`, in the given windows, with up to this number of `labels` of fields at the
-/// same time. The routes say how they were found.
+/// When fields do what.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings {
+    /// The labels of fields that grow at the same time: where they suffice, as for most nets, there
+    /// is a block per field.
+    pub(crate) labels: u32,
+    /// How far fields have to reach is judged for nets whose full boxes have at least as many cells
+    /// together, and a 64th of that each, on average: smaller fields grow so fast that nothing is
+    /// gained.
+    pub(crate) judged_cells: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            labels: 1 << 26,
+            judged_cells: 1 << 22,
+        }
+    }
+}
+
+/// Routes nets on `grid`, in the given windows. The routes say how they were found.
 pub(super) fn route<G: Gpu>(
     gpu: &G,
-    labels: u32,
+    settings: Settings,
     grid: &DeviceGrid<G>,
     nets: &[Net],
     windows: &[Window],
@@ -44,18 +64,18 @@ pub(super) fn route<G: Gpu>(
     let nothing = |net: &Net| InFields::Nothing(unfit.filter(|_| net.pins.len() > 1));
     let mut found = collect(nets.iter().map(nothing), "the routes")?;
     if unfit.is_none() {
-        let limits = Limits::of(gpu, labels);
+        let limits = Limits::of(gpu, settings);
         let mut batch = Batch::default();
         for (index, (net, &window)) in nets.iter().zip(windows).enumerate() {
             if net.pins.len() < 2 {
                 continue;
             }
-            match limits.plan(net, window)? {
+            match limits.plan(net, window, grid.evenness())? {
                 Ok(plan) => {
                     if !batch.has_room_for(&plan, &limits) {
                         std::mem::take(&mut batch).route(gpu, grid, nets, &limits, &mut found)?;
                     }
-                    batch.add(index, net, &plan)?;
+                    batch.add(index, net, plan)?;
                 }
                 Err(fallback) => found[index] = InFields::Nothing(Some(fallback)),
             }

@@ -4,7 +4,7 @@ use trazar_kernels::route::tiles::{self, Area, PinCell, Slot, TILE, Tiling};
 
 use crate::error::{Error, Result};
 use crate::geometry::{Cell, Window};
-use crate::memory::{collect, filled_vec, push, reserve};
+use crate::memory::{collect, push, reserve};
 use crate::route::net::Net;
 use crate::route::net_by_net::PINS;
 
@@ -137,29 +137,33 @@ impl Plan {
     /// Sorts the cells of pins by slot, once all nets are added. A net's cells stay together, as
     /// its slots do.
     pub(super) fn arrange(&mut self) -> Result<()> {
-        let mut order = collect(0..self.pin_cells.len() as u32, PINS)?;
-        // A stable sort would allocate.
-        order.sort_unstable_by_key(|&cell| (self.pin_cells[cell as usize].label / TILE, cell));
-        self.cell_places = filled_vec(0, order.len(), PINS)?;
-        for (&cell, place) in order.iter().zip(0..) {
-            self.cell_places[cell as usize] = place;
+        let slot_of = |cell: &PinCell| (cell.label / TILE) as usize;
+        for cell in &self.pin_cells {
+            self.slots[slot_of(cell)].first_cell += 1;
         }
-        let cells = order.iter().map(|&cell| self.pin_cells[cell as usize]);
-        self.pin_cells = collect(cells, PINS)?;
         // One slot more, for the end of the last one.
         let end = Slot {
             net: 0,
             first_cell: 0,
         };
         push(&mut self.slots, end, PINS)?;
-        let mut cell = 0;
-        for (slot, index) in self.slots.iter_mut().zip(0u64..) {
-            let before = |cell: &PinCell| u64::from(cell.label / TILE) < index;
-            while self.pin_cells.get(cell).is_some_and(before) {
-                cell += 1;
-            }
-            slot.first_cell = cell as u32;
+        let mut first = 0;
+        for slot in &mut self.slots {
+            first += std::mem::replace(&mut slot.first_cell, first);
         }
+        let firsts = self.slots.iter().map(|slot| slot.first_cell);
+        let mut next = collect(firsts, PINS)?;
+        let places = self.pin_cells.iter().map(|cell| {
+            let next = &mut next[slot_of(cell)];
+            *next += 1;
+            *next - 1
+        });
+        self.cell_places = collect(places, PINS)?;
+        let mut cells = collect(self.pin_cells.iter().copied(), PINS)?;
+        for (cell, &place) in self.pin_cells.iter().zip(&self.cell_places) {
+            cells[place as usize] = *cell;
+        }
+        self.pin_cells = cells;
         Ok(())
     }
 
