@@ -204,7 +204,7 @@ fn in_tiles<G: Gpu>(
 
 /// See [`DeviceGrid::evenness`].
 fn evenness(grid: &RoutingGrid) -> f32 {
-    const SAMPLES: usize = 256;
+    const SAMPLES: usize = 64;
     let (mut least, mut most) = (BLOCKED, 0);
     for weights in [grid.rights(), grid.downs()] {
         for &weight in weights

@@ -6,7 +6,7 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 use super::offer::Mine;
 use super::{
     Boxes, CellXy, DistanceBound, Field, FieldBox, FieldNet, GrowingTrees, JoinOutput, MANY,
-    NetResult, PinPlaces, PinState, ties,
+    NetResult, PinPlaces, PinState, column_and_row, ties,
 };
 use crate::route::tiles::JoinedPin;
 
@@ -270,66 +270,55 @@ impl Join<'_> {
     /// [`END`] if it has a tie that stays open, and the pin is not joined. Called by the whole
     /// block; ends with a barrier.
     ///
-    /// The path is first followed to its end, to look for ties. Most paths are one chunk, which
-    /// then need not be followed again.
+    /// The path is written to its end before any of it is added, since it may turn out to have a
+    /// tie. Most paths are one chunk, which threads then have at hand.
     #[inline(always)]
-    fn join(&self, pin: u32, cost: u32, mut end: u32, mine: Mine) -> u32 {
+    fn join(&self, pin: u32, cost: u32, end: u32, mine: Mine) -> u32 {
         let t = thread::thread_idx_x();
         let field = self.field(pin);
         let start = self.starts.ld(pin);
-        let mut from = start & !MANY;
         // planted: join-many
         let mut has_tie = start & MANY != 0;
-        let (mut is_looking, mut is_short) = (!has_tie, true);
-        // For a path that was found from the pin: the number of cells left.
-        let mut left = 0;
-        loop {
-            if has_tie {
-                left = ties::resolve(self, pin, start, cost);
-                if left == 0 {
-                    // A walk before may have made the pin one of the joined.
-                    if t == 0 {
-                        self.lower(pin, DistanceBound::exactly(cost));
-                    }
-                    thread::sync_threads();
-                    return END;
+        let mut from = if has_tie { END } else { start };
+        // The path's cells so far, and the last one of them that this thread has written.
+        let (mut count, mut cell) = (0, CellXy::default());
+        let mut walks = 0;
+        while from != END {
+            let part = self.walk(pin, field, from);
+            let walked = self.words.ld(word::COUNT);
+            if t < walked {
+                cell = part.cell(self.queue.ld(t).into(), field);
+                self.write(end + count + t, cell);
+            }
+            count += walked;
+            walks += 1;
+            from = self.words.ld(word::NEXT);
+            has_tie = self.words.ld(word::TIE) != 0;
+        }
+        if has_tie {
+            count = ties::resolve(self, pin, start, cost);
+            if count == 0 {
+                // A walk before may have made the pin one of the joined.
+                if t == 0 {
+                    self.lower(pin, DistanceBound::exactly(cost));
                 }
-                has_tie = false;
+                thread::sync_threads();
+                return END;
             }
-            let mut part = None;
-            let (mut next, mut count) = (END, left.min(CHUNK));
-            if left == 0 {
-                part = Some(self.walk(pin, field, from));
-                next = self.words.ld(word::NEXT);
-                count = self.words.ld(word::COUNT);
+            let mut i = t;
+            while i < count {
+                cell = field.cell_at(ties::path_cell(self, field, count - 1 - i));
+                self.write(end + i, cell);
+                i += BLOCK;
             }
-            if is_looking {
-                if next != END {
-                    is_short = false;
-                    from = next;
-                    continue;
-                }
-                is_looking = false;
-                from = start;
-                has_tie = self.words.ld(word::TIE) != 0;
-                if has_tie || !is_short {
-                    continue;
-                }
-            }
-            let mut cell = CellXy::default();
-            if t < count {
-                cell = match part {
-                    Some(part) => part.cell(self.queue.ld(t).into(), field),
-                    None => field.cell_at(ties::path_cell(self, field, left - 1 - t)),
-                };
-                let net = self.net();
-                let (x, y) = (cell.x - net.left, cell.y - net.top);
-                let index = y * (net.right - net.left) + x;
-                self.paths.st(net.first_path + end + t, index);
-            }
-            end += count;
-            if part.is_none() {
-                // After the last chunk's thread has made the words ready.
+        }
+        let is_walked = walks == 1 && !has_tie;
+        let is_at_hand = walks <= 1 && count <= CHUNK;
+        let mut added = 0;
+        while added < count {
+            let chunk = (count - added).min(CHUNK);
+            if !is_walked {
+                // Other threads have written the cells, and one has made the words ready.
                 // planted: join-chunks
                 thread::sync_threads();
                 // No thread looks at bounds between this barrier and that in `add`.
@@ -337,12 +326,32 @@ impl Join<'_> {
                     self.set_joined(pin);
                 }
             }
-            self.add(count, cell, part.is_some(), mine);
-            left -= left.min(count);
-            if next == END && left == 0 {
-                return end;
+            if !is_at_hand && t < chunk {
+                cell = self.written(end + added + t);
             }
-            from = next;
+            self.add(chunk, cell, is_walked, mine);
+            added += chunk;
+        }
+        end + count
+    }
+
+    /// Writes cell number `i` of the net's paths.
+    #[inline(always)]
+    fn write(&self, i: u32, cell: CellXy) {
+        let net = self.net();
+        let index = (cell.y - net.top) * (net.right - net.left) + (cell.x - net.left);
+        self.paths.st(net.first_path + i, index);
+    }
+
+    /// Cell number `i` of the net's paths.
+    #[inline(always)]
+    fn written(&self, i: u32) -> CellXy {
+        let net = self.net();
+        let index = self.paths.ld(net.first_path + i);
+        let (x, y) = column_and_row(index, net.right - net.left);
+        CellXy {
+            x: net.left + x,
+            y: net.top + y,
         }
     }
 }
