@@ -267,7 +267,7 @@ pub(crate) fn routes_of_pairs_far_apart<D: Device>(device: &D) {
 /// Pins in a row, on a grid whose columns cost next to nothing: their fields reach much less far
 /// along the row than their places suggest, and all get larger boxes.
 pub(crate) fn routes_with_boxes_that_are_too_small<D: Device>(device: &D) {
-    let (width, height, pins) = (300, 84, 20);
+    let (width, height, pins) = (300, 110, 20);
     let right = vec![50; (width as usize - 1) * height as usize];
     let down = vec![1; width as usize * (height as usize - 1)];
     let grid = RoutingGrid::from_edges(width, height, &right, &down).unwrap();
@@ -497,7 +497,14 @@ pub(crate) fn routes_along_long_paths<D: Device>(device: &D) {
     let ends = Net::from_cells([Cell::at(0, 0), Cell::at(width - 1, 0)]);
     let mut across = ends.clone();
     across.pins.insert(1, wide);
-    assert_nets(device, "a comb", &grid, &[ends, across]);
+    // The second path begins at the end of the first.
+    let along = [
+        Cell::at(0, 0),
+        Cell::at(width - 5, 30),
+        Cell::at(width - 1, 0),
+    ];
+    let nets = [ends, across, Net::from_cells(along)];
+    assert_nets(device, "a comb", &grid, &nets);
     // No wall between the last columns, so that many paths are the shortest.
     for y in 0..height {
         grid.set_right(Cell::at(width - 2, y), 3).unwrap();

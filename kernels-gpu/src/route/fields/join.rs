@@ -288,6 +288,7 @@ impl Join<'_> {
             let walked = self.words.ld(word::COUNT);
             if t < walked {
                 cell = part.cell(self.queue.ld(t).into(), field);
+                // planted: join-walks
                 self.write(end + count + t, cell);
             }
             count += walked;
@@ -327,6 +328,7 @@ impl Join<'_> {
                 }
             }
             if !is_at_hand && t < chunk {
+                // planted: join-written
                 cell = self.written(end + added + t);
             }
             self.add(chunk, cell, is_walked, mine);

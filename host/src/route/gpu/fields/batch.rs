@@ -520,6 +520,7 @@ impl Batch {
         if cells > room {
             return Ok(false);
         }
+        // planted: full-boxes
         self.entries = 0;
         self.grown.clear();
         for (i, pin, pin_room, pin_box) in boxes {

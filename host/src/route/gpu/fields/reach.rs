@@ -43,10 +43,12 @@ pub(super) fn longest_edges(
         if !others.remove(pin) {
             continue;
         }
+        // planted: reach-highest
         highest = highest.max(level);
         let len = ((highest + 1) * longest as usize).div_ceil(LEVELS) as u32;
         found[pin as usize] = len;
         reached += 1;
+        // planted: reach-usual
         if reached == pins.len().div_ceil(2) {
             usual = len;
         }
