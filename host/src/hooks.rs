@@ -39,11 +39,11 @@ pub fn with_field_labels<G: Gpu>(router: DeviceRouter<G>, labels: u32) -> Device
     router.with_field_settings(|settings| settings.labels = labels)
 }
 
-/// The same router, which judges by the places of pins how far their fields have to reach, if full
-/// boxes have at least this number of cells together.
+/// The same router, which estimates the sizes of fields' boxes if these may have at least this many
+/// cells together.
 #[must_use]
-pub fn with_judged_cells<G: Gpu>(router: DeviceRouter<G>, cells: u64) -> DeviceRouter<G> {
-    router.with_field_settings(|settings| settings.judged_cells = cells)
+pub fn with_many_cells<G: Gpu>(router: DeviceRouter<G>, cells: u64) -> DeviceRouter<G> {
+    router.with_field_settings(|settings| settings.many_cells = cells)
 }
 
 /// As [`DeviceTracer::trace`]; calls `queued` with the name of each stage once it is queued, so

@@ -164,7 +164,7 @@ pub(crate) fn routes_of_random_nets<D: Device>(device: &D) {
             };
             // Boxes may be smaller at first than small nets have them.
             let router = match random.below(2) {
-                0 => hooks::with_judged_cells(router, 0),
+                0 => hooks::with_many_cells(router, 0),
                 _ => router,
             };
             check_nets_by(&router, &grid, &nets).map(|_| ())
@@ -273,7 +273,7 @@ pub(crate) fn routes_with_boxes_that_are_too_small<D: Device>(device: &D) {
     let grid = RoutingGrid::from_edges(width, height, &right, &down).unwrap();
     let net = Net::from_cells((0..pins).map(|i| Cell::at(36 + 12 * i, height / 2)));
     let gpu = device.gpu(setup(seed()).shared_per_block(ROOM));
-    let router = hooks::with_judged_cells(DeviceRouter::on(gpu), 0);
+    let router = hooks::with_many_cells(DeviceRouter::on(gpu), 0);
     let uses = check_nets_by(&router, &grid, &[net]).unwrap();
     if has_room(device) {
         assert_eq!(uses, [by_fields_alone(pins as usize - 1)]);

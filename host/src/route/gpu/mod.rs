@@ -87,7 +87,7 @@ impl<G: Gpu> DeviceRouter<G> {
         }
     }
 
-    /// Changes when fields do what; their results stay the same.
+    /// Changes limits of fields; routes stay the same.
     pub(crate) fn with_field_settings(mut self, change: impl Fn(&mut fields::Settings)) -> Self {
         change(&mut self.field_settings);
         self

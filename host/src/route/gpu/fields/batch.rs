@@ -28,8 +28,8 @@ const AHEAD: f64 = 1.25;
 const GROWN_CELLS: u64 = 1 << 24;
 /// The rest of a net that needs more searches is left to tiles.
 const MAX_SEARCHES: usize = 16;
-/// So is the rest if it is no more pins than this: from one to the next, tiles keep what they have
-/// searched.
+/// A rest of no more pins than this is left to tiles, too, which keep their labels from one pin to
+/// the next.
 const FEW_PINS: usize = 4;
 /// Growing boxes move: there is memory for up to this many cells more, at most twice as many.
 const SPARE_CELLS: u64 = 1 << 26;

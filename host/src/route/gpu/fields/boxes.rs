@@ -91,18 +91,16 @@ impl Limits {
         if is_one_search || f64::from(room) < LEAST_ROOM * spread {
             return Ok(Err(Fallback::FarApart));
         }
+        let boxes = net.pins[1..].iter();
+        let boxes = boxes.map(|pin| PinBox::around(pin, room, window));
         let mut plan = Plan {
             window,
             rooms: filled_vec(room, net.pins.len(), PINS)?,
-            boxes: Vec::new(),
-            cells: 0,
+            boxes: collect(boxes, PINS)?,
             full_room: room,
             full_cells: 0,
             most_cells: 0,
         };
-        let boxes = net.pins[1..].iter();
-        let boxes = boxes.map(|pin| PinBox::around(pin, room, window));
-        plan.boxes = collect(boxes, PINS)?;
         for cells in plan.boxes.iter().map(|pin_box| pin_box.cells()) {
             plan.full_cells += cells;
             plan.most_cells = plan.most_cells.max(cells);
@@ -113,20 +111,19 @@ impl Limits {
         if plan.full_cells.max(area) > CELLS_AT_ONCE {
             return Ok(Err(Fallback::TooLarge));
         }
-        let judged_cells = self.settings.judged_cells;
-        if plan.full_cells >= judged_cells.max(plan.boxes.len() as u64 * (judged_cells / 64)) {
+        let many_cells = self.settings.many_cells;
+        if plan.full_cells >= many_cells.min(many_cells / 128 * plan.boxes.len() as u64) {
             plan.rooms = rooms(net, room, evenness)?;
             let pins = net.pins.iter().zip(&plan.rooms).skip(1);
             for (pin_box, (pin, &room)) in plan.boxes.iter_mut().zip(pins) {
                 *pin_box = PinBox::around(pin, room, window);
             }
         }
-        plan.cells = plan.boxes.iter().map(|pin_box| pin_box.cells()).sum();
         Ok(Ok(plan))
     }
 }
 
-/// By pin, how many cells its box is to extend beyond the pin: up to `room`.
+/// By pin, an estimate of how many cells its box has to extend beyond the pin: up to `room`.
 fn rooms(net: &Net, room: u32, evenness: f32) -> Result<Vec<u32>> {
     let places = net.pins.iter().map(|pin| (pin.cells[0].x, pin.cells[0].y));
     let places = collect(places, PINS)?;
@@ -149,8 +146,6 @@ pub(super) struct Plan {
     /// By pin of the net: how many cells its box extends beyond the pin.
     pub(super) rooms: Vec<u32>,
     pub(super) boxes: Vec<PinBox>,
-    /// The cells of all boxes.
-    pub(super) cells: u64,
     /// How far **full** boxes extend, which pins get if theirs turn out to be too small.
     pub(super) full_room: u32,
     /// The cells of all full boxes, and the most of one.

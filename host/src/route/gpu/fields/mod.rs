@@ -1,9 +1,9 @@
 //! Routing by fields: nets whose pins are close are routed by the kernels of
 //! [`trazar_kernels::route::fields`], all others in tiles.
 //!
-//! The required size of a pin's box depends on the distances between the pins, by which it is
-//! judged (`reach.rs`). Where that is not enough, the boxes of a few pins grow, or once those of all
-//! pins that are left. If that is not enough either, a search in tiles joins one pin, and fields
+//! The required size of a pin's box depends on the distances between the pins, from which it is
+//! estimated (`reach.rs`). Where that is not enough, the boxes of a few pins grow, or once those of
+//! all pins that are left. If that is not enough either, a search in tiles joins one pin, and fields
 //! continue from there.
 
 mod batch;
@@ -27,23 +27,23 @@ use boxes::Limits;
 /// Nets are batched until their fields have this many cells: 2 GiB.
 const CELLS_AT_ONCE: u64 = 1 << 29;
 
-/// When fields do what.
+/// Limits that decide how fast routes are found, but not which.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     /// The labels of fields that grow at the same time: where they suffice, as for most nets, there
     /// is a block per field.
     pub(crate) labels: u32,
-    /// How far fields have to reach is judged for nets whose full boxes have at least as many cells
-    /// together, and a 64th of that each, on average: smaller fields grow so fast that nothing is
-    /// gained.
-    pub(crate) judged_cells: u64,
+    /// Boxes have estimated sizes if full ones have at least this many cells together, or a 128th
+    /// of that each, on average. Growing takes as long as all fields together, or as one; if it is
+    /// fast, an estimate gains nothing.
+    pub(crate) many_cells: u64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
             labels: 1 << 26,
-            judged_cells: 1 << 22,
+            many_cells: 1 << 25,
         }
     }
 }

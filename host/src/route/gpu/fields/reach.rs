@@ -1,4 +1,4 @@
-//! How far fields will have to reach, judged by where the pins are.
+//! How far fields will have to reach: an estimate from where the pins are.
 //!
 //! The nearest pin is joined once no other can be nearer. So the fields of all pins that remain
 //! must reach as far as its path is long, and that of each pin as far as the longest path that is
