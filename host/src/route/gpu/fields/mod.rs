@@ -3,8 +3,8 @@
 //!
 //! The required size of a pin's box depends on the distances between the pins, from which it is
 //! estimated (`reach.rs`). Where that is not enough, the boxes of a few pins grow, or once those of
-//! all pins that are left. If that is not enough either, a search in tiles joins one pin, and fields
-//! continue from there.
+//! all pins that are left. If that is not enough either, a search in tiles joins one pin, and
+//! fields continue from there.
 
 mod batch;
 mod boxes;
