@@ -39,8 +39,8 @@ pub fn with_field_labels<G: Gpu>(router: DeviceRouter<G>, labels: u32) -> Device
     router.with_field_settings(|settings| settings.labels = labels)
 }
 
-/// The same router, which estimates the sizes of fields' boxes if these may have at least this many
-/// cells together.
+/// The same router, which estimates the sizes of fields' boxes if full ones have at least this many
+/// cells in total.
 #[must_use]
 pub fn with_many_cells<G: Gpu>(router: DeviceRouter<G>, cells: u64) -> DeviceRouter<G> {
     router.with_field_settings(|settings| settings.many_cells = cells)

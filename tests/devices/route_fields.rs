@@ -162,7 +162,7 @@ pub(crate) fn routes_of_random_nets<D: Device>(device: &D) {
                 0 => hooks::with_field_labels(router, 0),
                 _ => router,
             };
-            // Boxes may be smaller at first than small nets have them.
+            // Initial boxes may be smaller than those of small nets usually are.
             let router = match random.below(2) {
                 0 => hooks::with_many_cells(router, 0),
                 _ => router,
@@ -264,8 +264,8 @@ pub(crate) fn routes_of_pairs_far_apart<D: Device>(device: &D) {
     );
 }
 
-/// Pins in a row, on a grid whose columns cost next to nothing: their fields reach much less far
-/// along the row than their places suggest, and all get larger boxes.
+/// Pins in a row, on a grid where steps along columns cost next to nothing: fields reach much less
+/// far along the row than the distances between pins suggest, and all pins get larger boxes.
 pub(crate) fn routes_with_boxes_that_are_too_small<D: Device>(device: &D) {
     let (width, height, pins) = (300, 110, 20);
     let right = vec![50; (width as usize - 1) * height as usize];

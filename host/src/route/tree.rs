@@ -59,7 +59,8 @@ pub enum Fallback {
     FarApart,
     /// The net's fields, or its window, have more cells than can be routed at the same time.
     TooLarge,
-    /// Pins needed searches, and tiles are better for the rest: of many searches, or of few pins.
+    /// The remaining pins needed searches, and tiles are faster: after many searches, or for few
+    /// pins.
     Searches,
     /// The GPU had no memory for the fields.
     OutOfMemory,

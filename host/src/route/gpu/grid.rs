@@ -168,8 +168,8 @@ impl<G: Gpu> DeviceGrid<G> {
         self.has_free_edges
     }
 
-    /// The least weight of an edge in a layer, divided by the largest, judged by a few of them: 1
-    /// if all weigh the same.
+    /// The ratio of the least to the greatest weight of edges within a layer, estimated from a few
+    /// edges; 1 if all weigh the same.
     pub(super) fn evenness(&self) -> f32 {
         self.evenness
     }
@@ -207,7 +207,7 @@ fn evenness(grid: &RoutingGrid) -> f32 {
     const SAMPLES: usize = 64;
     let (mut least, mut most) = (BLOCKED, 0);
     for weights in [grid.rights(), grid.downs()] {
-        // Odd, so that not all are of the same few columns.
+        // Odd, so that the samples are not all from the same few columns.
         let step = weights.len().div_ceil(SAMPLES) | 1;
         for &weight in weights.iter().step_by(step) {
             if weight != BLOCKED {

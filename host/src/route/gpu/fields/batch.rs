@@ -26,10 +26,10 @@ const GROWTH: f64 = 1.5;
 const AHEAD: f64 = 1.25;
 /// The most cells of boxes that grow at the same time: more take longer than a search.
 const GROWN_CELLS: u64 = 1 << 24;
-/// The rest of a net that needs more searches is left to tiles.
+/// A net that needs more searches leaves its remaining pins to tiles.
 const MAX_SEARCHES: usize = 16;
-/// A rest of no more pins than this is left to tiles, too, which keep their labels from one pin to
-/// the next.
+/// If no more pins than this remain, they are left to tiles as well, which keep their labels from
+/// one pin to the next.
 const FEW_PINS: usize = 4;
 /// Growing boxes move: there is memory for up to this many cells more, at most twice as many.
 const SPARE_CELLS: u64 = 1 << 26;
@@ -409,7 +409,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Continues the unfinished nets: has boxes grow, or joins a pin by a search.
+    /// Continues the unfinished nets: makes boxes grow, or joins a pin by a search.
     fn go_on<G: Gpu>(
         &mut self,
         gpu: &G,
@@ -425,7 +425,7 @@ impl Batch {
             self.nets[i].first_added = 0;
             self.nets[i].end_added = 0;
             if self.members[i].state != State::Open {
-                // Its block has nothing to do. Its fields may be overwritten.
+                // The kernel has nothing left to do for it, and its fields may be overwritten.
                 self.nets[i].end_pin = self.nets[i].first_pin;
                 continue;
             }
@@ -503,8 +503,9 @@ impl Batch {
         state.distance_bounds.write(&distance_bounds)
     }
 
-    /// Has the fields of all pins that are left grow again, in full boxes, which take the memory of
-    /// all fields; returns whether there is `room` for their cells.
+    /// Makes the fields of all remaining pins grow again, in full boxes, which reuse the memory of
+    /// earlier fields. Returns whether that memory, `room` cells, suffices; otherwise nothing
+    /// changes.
     fn use_full_boxes(&mut self, nets: &[Net], room: u64) -> Result<bool> {
         let mut boxes = Vec::new();
         let mut cells = 0;
@@ -529,7 +530,7 @@ impl Batch {
         Ok(true)
     }
 
-    /// Has the field of a net's pin grow in another box, which extends `room` cells beyond the pin.
+    /// Makes the field of a net's pin grow again, in a box that extends `room` cells beyond it.
     fn grow_again(&mut self, i: usize, pin: usize, room: u32, pin_box: PinBox) -> Result<()> {
         let index = self.nets[i].first_pin + pin as u32;
         self.fields[index as usize].extent = pin_box.extent(self.entries);

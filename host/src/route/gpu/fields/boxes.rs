@@ -15,8 +15,8 @@ use crate::route::tree::Fallback;
 /// The distance from a pin to its box's border with which fields suffice for nearly all nets, in
 /// mean distances between pins.
 const ROOM: f64 = 2.0;
-/// The initial distance is this many times what the field is expected to reach, and this many cells
-/// more, since not all paths of the same length cost the same; but no more than above.
+/// Where that distance is estimated, it is the expected reach times the first of these, plus the
+/// second, in cells: paths of the same length differ in cost. It never exceeds [`ROOM`].
 const SURPLUS: f32 = 1.15;
 const MARGIN: u32 = 12;
 /// Fields are of little use if that distance cannot be this large: too many pins need a search.
@@ -127,8 +127,8 @@ impl Limits {
 fn rooms(net: &Net, room: u32, evenness: f32) -> Result<Vec<u32>> {
     let places = net.pins.iter().map(|pin| (pin.cells[0].x, pin.cells[0].y));
     let places = collect(places, PINS)?;
-    // If weights differ much, cheap detours are found in any direction, and cells cost about as
-    // much as they are far away as the crow flies; if not, as they are in steps.
+    // If weights differ much, there are cheap detours in every direction, and the cost of a path
+    // grows with the straight distance between its ends; if not, with the number of its steps.
     let length = |columns: f32, rows: f32| {
         let straight = (columns * columns + rows * rows).sqrt();
         straight + evenness * (columns + rows - straight)

@@ -14,7 +14,7 @@ pub(super) struct Member {
     pub(super) window: Window,
     /// By pin: the distance from the pin to its box's border.
     pub(super) rooms: Vec<u32>,
-    /// The least that this distance becomes if it is too small for many pins.
+    /// The least distance after it has turned out to be too small for many pins.
     pub(super) full_room: u32,
     pub(super) searches: usize,
     /// The number of pins that searches have joined.
@@ -58,7 +58,7 @@ impl Member {
         Ok(())
     }
 
-    /// Whether fields may be all that is missing, and some have boxes that are not full.
+    /// Whether larger boxes may help, and some are not full.
     pub(super) fn may_have_full_boxes(&self) -> bool {
         !self.has_open_tie && self.open().any(|pin| self.rooms[pin] < self.full_room)
     }

@@ -2,9 +2,9 @@
 //! [`trazar_kernels::route::fields`], all others in tiles.
 //!
 //! The required size of a pin's box depends on the distances between the pins, from which it is
-//! estimated (`reach.rs`). Where that is not enough, the boxes of a few pins grow, or once those of
-//! all pins that are left. If that is not enough either, a search in tiles joins one pin, and
-//! fields continue from there.
+//! estimated (`reach.rs`). Where that is not enough, the boxes of a few pins grow, or, at most
+//! once, those of all remaining pins. If that is not enough either, a search in tiles joins one
+//! pin, and fields continue from there; the last few pins are all joined in tiles.
 
 mod batch;
 mod boxes;
@@ -27,15 +27,15 @@ use boxes::Limits;
 /// Nets are batched until their fields have this many cells: 2 GiB.
 const CELLS_AT_ONCE: u64 = 1 << 29;
 
-/// Limits that decide how fast routes are found, but not which.
+/// Limits that affect how fast routes are found, but not the routes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     /// The labels of fields that grow at the same time: where they suffice, as for most nets, there
     /// is a block per field.
     pub(crate) labels: u32,
-    /// Boxes have estimated sizes if full ones have at least this many cells together, or a 128th
-    /// of that each, on average. Growing takes as long as all fields together, or as one; if it is
-    /// fast, an estimate gains nothing.
+    /// The sizes of boxes are estimated if full boxes have at least this many cells in total, or a
+    /// 128th of that per box on average. Either number may determine how long fields take to grow;
+    /// if they grow fast, an estimate gains nothing.
     pub(crate) many_cells: u64,
 }
 

@@ -1,26 +1,26 @@
 //! How far fields will have to reach: an estimate from where the pins are.
 //!
-//! The nearest pin is joined once no other can be nearer. So the fields of all pins that remain
-//! must reach as far as its path is long, and that of each pin as far as the longest path that is
-//! joined before its own. If paths joined pins to pins only, they would be the edges of the pins'
-//! minimum spanning tree, in the order of Prim's algorithm. Paths may end anywhere on the tree,
-//! which makes them shorter.
+//! A pin is joined only if no other pin can be nearer to the tree. So a path is joined only if the
+//! fields of all remaining pins reach at least as far as the path is long: the field of a pin has
+//! to reach as far as the longest path that is joined before its own. If paths led from pin to pin
+//! only, they would be the edges of the pins' minimum spanning tree, in the order in which Prim's
+//! algorithm adds them. Actual paths may begin anywhere on the tree, so they are shorter.
 
 use crate::Result;
 use crate::memory::{filled_vec, push};
 use crate::route::net_by_net::PINS;
 
-/// Lengths are rounded up to multiples of the longest, divided by this.
+/// Lengths are rounded up to multiples of the longest one divided by this.
 const LEVELS: usize = 64;
-/// Pins are sorted into squares; the longest edges lead to the next square but one.
+/// Pins are sorted into squares. The longest edge is at most this many squares long.
 const SQUARES: u32 = 2;
-/// The most pairs per pin that are looked at: if pins are crowded, these may be too many.
+/// The most pairs per pin that are compared: where pins are crowded, all pairs would be too many.
 const MOST_PAIRS: usize = 64;
 
-/// For each pin the longest edge that Prim's algorithm has added by the time it reaches the pin,
-/// starting at the first one; but no less than for the first half of the pins, and no more than
-/// `longest`. The `length` of an edge between cells so many columns and rows apart is at least
-/// either number.
+/// The longest edge that Prim's algorithm, started at the first pin, has added when it reaches a
+/// pin, for each pin; at least the longest edge that reaches half of the pins, and at most
+/// `longest`. `length` is the length of an edge by the columns and rows that its ends are apart,
+/// and no less than either.
 pub(super) fn longest_edges(
     pins: &[(u32, u32)],
     longest: u32,
@@ -29,7 +29,7 @@ pub(super) fn longest_edges(
     let mut found = filled_vec(longest, pins.len(), PINS)?;
     let mut others = Squares::of(pins, longest.div_ceil(SQUARES).max(1))?;
     let per_cell = LEVELS as f32 / longest as f32;
-    // By level: the pins at the end of edges that long. Of each, the least level so far.
+    // By level, the pins to which edges of that length lead; by pin, the least level so far.
     let mut ends = filled_vec(Vec::new(), LEVELS, PINS)?;
     let mut least = filled_vec(LEVELS, pins.len(), PINS)?;
     push(&mut ends[0], 0, PINS)?;
@@ -72,14 +72,14 @@ pub(super) fn longest_edges(
     Ok(found)
 }
 
-/// Pins, sorted by the square of the plane in which they lie.
+/// Pins, sorted into squares of the plane.
 struct Squares {
     columns: usize,
     rows: usize,
-    /// By square, row by row: where its pins begin and end among all.
+    /// By square, row by row: where its pins begin and end in `pins`.
     ranges: Vec<(u32, u32)>,
     pins: Vec<u32>,
-    /// By pin: its square, and its place among all pins.
+    /// By pin: its square, and its index in `pins`.
     places: Vec<(u32, u32)>,
 }
 
@@ -208,8 +208,8 @@ mod tests {
         }
     }
 
-    /// Where very many pins are near each other, the search ends early, with no less than it would
-    /// find.
+    /// Where very many pins are near each other, the search ends early. Its results are then no
+    /// less than they would be.
     #[test]
     fn crowded_pins_are_not_all_compared() {
         let mut pins: Vec<(u32, u32)> = (0..3000).map(|i| (i % 50, i / 50)).collect();
