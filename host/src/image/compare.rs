@@ -1,7 +1,7 @@
 //! Which neighbouring pixels of a [`ValueImage`] have equal values, 64 pixels at a time.
 
 use super::values::PixelValue;
-use super::{ValueImage, WORD_BITS, samples::gather};
+use super::{ValueImage, WORD_BITS, samples::pack};
 use crate::error::Result;
 use crate::memory::{reserve, zeroed_vec};
 
@@ -30,21 +30,10 @@ fn split<T>(values: &[T]) -> [&[T]; 2] {
 /// One bit per pair of at most 64 values.
 #[inline(always)]
 fn equal_word<T: Copy + PartialEq>(a: &[T], b: &[T]) -> u64 {
-    // First one byte per pixel, for which the compiler uses vector comparisons.
-    let mut bytes = [0u8; WORD_BITS];
     match (a.first_chunk::<WORD_BITS>(), b.first_chunk::<WORD_BITS>()) {
-        (Some(a), Some(b)) => {
-            for i in 0..WORD_BITS {
-                bytes[i] = u8::from(a[i] == b[i]);
-            }
-        }
-        _ => {
-            for (byte, (a, b)) in bytes.iter_mut().zip(a.iter().zip(b)) {
-                *byte = u8::from(a == b);
-            }
-        }
+        (Some(a), Some(b)) => pack(|i| a[i] == b[i]),
+        _ => pack(|i| matches!((a.get(i), b.get(i)), (Some(a), Some(b)) if a == b)),
     }
-    gather(&bytes)
 }
 
 /// Name used in out-of-memory errors.
@@ -96,8 +85,28 @@ impl<'a, T: PixelValue> ValueRow<'a, T> {
             self.copy
                 .extend((0..width).map(|x| samples.get(x, y as usize)));
         }
-        let values = self.own.unwrap_or(&self.copy);
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has the feature, as just asked.
+            unsafe { self.compare_avx2(image, y) };
+            return Ok(());
+        }
+        self.compare_anywhere(image, y);
+        Ok(())
+    }
 
+    /// As [`compare_anywhere`](Self::compare_anywhere), with wider vectors.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn compare_avx2(&mut self, image: &ValueImage<'a, T>, y: u32) {
+        self.compare_anywhere(image, y);
+    }
+
+    /// Finds which values count, and which equal the next one.
+    #[inline(always)]
+    fn compare_anywhere(&mut self, image: &ValueImage<'a, T>, y: u32) {
+        let values = self.own.unwrap_or(&self.copy);
+        let width = values.len();
         equal_words(&values[..width - 1], &values[1..], &mut self.east);
         let here = &mut self.here;
         let (whole, bits) = (width / WORD_BITS, width % WORD_BITS);
@@ -129,12 +138,28 @@ impl<'a, T: PixelValue> ValueRow<'a, T> {
                 self.east[i] &= here[i] & (here[i] >> 1 | right << (WORD_BITS - 1));
             }
         }
-        Ok(())
     }
 
     /// The pixels that count whose neighbours in `below`, the next row, do too and have the same
     /// value.
     pub(crate) fn compare_below(&self, below: &Self, south: &mut [u64]) {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has the feature, as just asked.
+            return unsafe { self.compare_below_avx2(below, south) };
+        }
+        self.compare_below_anywhere(below, south);
+    }
+
+    /// As [`compare_below`](Self::compare_below), with wider vectors.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn compare_below_avx2(&self, below: &Self, south: &mut [u64]) {
+        self.compare_below_anywhere(below, south);
+    }
+
+    #[inline(always)]
+    fn compare_below_anywhere(&self, below: &Self, south: &mut [u64]) {
         let (values, others) = (self.values(), below.values());
         if others.len() < values.len() {
             south.fill(0);

@@ -15,7 +15,7 @@ pub use values::{PixelValue, ValueImage};
 
 use crate::error::{Error, OptionProblem, Result};
 use crate::memory::zeroed_vec;
-use samples::pack_word;
+use samples::pack_row;
 
 /// The number of pixels in a word of a [`BinaryImage`]'s rows.
 pub const WORD_BITS: usize = 64;
@@ -122,12 +122,7 @@ impl BinaryImage {
         threshold: T,
     ) -> Result<()> {
         check_count(self.width, 1, self.width.into(), values.len(), "values")?;
-        let mut any_nan = false;
-        for (word, chunk) in self.row_mut(y).iter_mut().zip(values.chunks(WORD_BITS)) {
-            let (packed, is_nan) = pack_word(chunk, threshold);
-            *word = packed;
-            any_nan |= is_nan;
-        }
+        let any_nan = pack_row(values, threshold, self.row_mut(y));
         match any_nan.then(|| values.iter().position(|v| v.is_nan())) {
             Some(Some(x)) => Err(Error::NotANumber { x: x as u32, y }),
             _ => Ok(()),

@@ -231,19 +231,19 @@ impl<T: Sample> Samples<'_, T> {
         let mut any_nan = false;
         for (i, left) in (0..self.width).step_by(WORD_BITS).enumerate() {
             let columns = WORD_BITS.min(self.width - left);
-            let mut block = [[0u8; WORD_BITS]; BAND];
+            let mut block = [[false; WORD_BITS]; BAND];
             let mut compare = |x: usize, y: usize| {
                 let value = self.get(left + x, top + y);
                 any_nan |= T::MAY_BE_NAN && value.is_nan();
-                block[y][x] = u8::from(value > threshold);
+                block[y][x] = value > threshold;
             };
             if is_by_columns {
                 (0..columns).for_each(|x| (0..rows).for_each(|y| compare(x, y)));
             } else {
                 (0..rows).for_each(|y| (0..columns).for_each(|x| compare(x, y)));
             }
-            for (y, bytes) in block[..rows].iter().enumerate() {
-                image.row_mut((top + y) as u32)[i] = gather(bytes);
+            for (y, bits) in block[..rows].iter().enumerate() {
+                image.row_mut((top + y) as u32)[i] = pack(|x| bits[x]);
             }
         }
         if !any_nan {
@@ -271,44 +271,81 @@ impl<T> std::fmt::Debug for Samples<'_, T> {
     }
 }
 
-/// Packs up to 64 values into a word, those above `threshold` as 1. Also says whether one of them
-/// is not a number.
-pub(super) fn pack_word<T: Sample>(values: &[T], threshold: T) -> (u64, bool) {
-    // First one byte per pixel, for which the compiler uses vector comparisons.
-    let mut bytes = [0u8; WORD_BITS];
-    let mut any_nan = false;
-    for (byte, &value) in bytes.iter_mut().zip(values) {
-        *byte = u8::from(value > threshold);
-        any_nan |= T::MAY_BE_NAN && value.is_nan();
+/// Packs the values of a row into words, those above `threshold` as 1. Says whether one of them is
+/// not a number.
+pub(super) fn pack_row<T: Sample>(values: &[T], threshold: T, words: &mut [u64]) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has the feature, as just asked.
+        return unsafe { pack_row_avx2(values, threshold, words) };
     }
-    (gather(&bytes), any_nan)
+    pack_row_anywhere(values, threshold, words)
 }
 
-/// The lowest bits of 64 bytes as a word; the bytes are 0 or 1.
+/// As [`pack_row`], with wider vectors.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn pack_row_avx2<T: Sample>(values: &[T], threshold: T, words: &mut [u64]) -> bool {
+    pack_row_anywhere(values, threshold, words)
+}
+
 #[inline(always)]
-pub(super) fn gather(bytes: &[u8; WORD_BITS]) -> u64 {
+fn pack_row_anywhere<T: Sample>(values: &[T], threshold: T, words: &mut [u64]) -> bool {
+    let mut any_nan = false;
+    let mut is_above = |value: T| {
+        any_nan |= T::MAY_BE_NAN && value.is_nan();
+        value > threshold
+    };
+    let (whole, rest) = values.as_chunks::<WORD_BITS>();
+    let (words, last) = words.split_at_mut(whole.len());
+    for (word, values) in words.iter_mut().zip(whole) {
+        *word = pack(|i| is_above(values[i]));
+    }
+    if let Some(word) = last.first_mut() {
+        *word = pack(|i| rest.get(i).is_some_and(|&value| is_above(value)));
+    }
+    any_nan
+}
+
+/// One bit per place of a word.
+#[inline(always)]
+pub(super) fn pack(mut bit: impl FnMut(usize) -> bool) -> u64 {
+    // First one byte per pixel, all of whose bits are the same: the compiler uses vector
+    // comparisons.
+    let mut bytes = [0u8; WORD_BITS];
+    for (i, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from(bit(i)).wrapping_neg();
+    }
+    gather(&bytes)
+}
+
+/// The highest bits of 64 bytes as a word; the bytes are 0 or 255.
+#[inline(always)]
+fn gather(bytes: &[u8; WORD_BITS]) -> u64 {
     #[cfg(target_arch = "x86_64")]
     {
-        use std::arch::x86_64::{__m128i, _mm_movemask_epi8, _mm_slli_epi16};
+        use std::arch::x86_64::{__m128i, _mm_movemask_epi8};
 
-        // The highest bits of 16 bytes at a time. All processors of the architecture have SSE2.
+        // 16 bytes at a time. All processors of the architecture have SSE2.
         let quarters: &[__m128i; 4] = &bytemuck::cast(*bytes);
         let mut word = 0;
         for (i, &quarter) in quarters.iter().enumerate() {
             // SAFETY: SSE2 is there.
-            let bits = unsafe { _mm_movemask_epi8(_mm_slli_epi16::<7>(quarter)) };
+            let bits = unsafe { _mm_movemask_epi8(quarter) };
             word |= u64::from(bits.cast_unsigned()) << (16 * i);
         }
         word
     }
     #[cfg(not(target_arch = "x86_64"))]
     {
-        // One multiplication turns each eight bytes into eight bits: byte i, at bit 8 i, times
-        // 2^(56 - 7 i) lands on bit 56 + i, and no two products overlap.
+        // One multiplication turns each eight bytes into eight bits: the lowest bit of byte i, at
+        // bit 8 i, times 2^(56 - 7 i) lands on bit 56 + i, and no two products overlap.
         const GATHER: u64 = 0x0102_0408_1020_4080;
+        const LOWEST: u64 = 0x0101_0101_0101_0101;
         let mut word = 0;
         for (i, group) in bytes.as_chunks::<8>().0.iter().enumerate() {
-            word |= (u64::from_le_bytes(*group).wrapping_mul(GATHER) >> 56) << (8 * i);
+            let lowest = u64::from_le_bytes(*group) & LOWEST;
+            word |= (lowest.wrapping_mul(GATHER) >> 56) << (8 * i);
         }
         word
     }

@@ -14,6 +14,7 @@ mod forest;
 #[cfg(test)]
 mod oracle;
 mod parallel;
+mod pixels;
 mod rows;
 mod runs;
 mod sequential;

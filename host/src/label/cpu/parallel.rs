@@ -76,7 +76,8 @@ pub(in crate::label) fn label_band(
 ) -> Result<Vec<u32>> {
     crate::threads::ensure();
     let meter = Meter::new(band, progress);
-    let (labels, ()) = rows::written(band, rows_of_strip(band.height()), |labels| {
+    let (width, height) = (band.width(), band.height());
+    let (labels, ()) = rows::written(width, height, rows_of_strip(height), |labels| {
         let mut numbered = Numbered::of(band, connectivity, Some(&mut *labels), &meter)?;
         let numbers = numbers(numbered.count)?;
         numbered.fill(labels, |number| numbers[number as usize], &meter)
@@ -125,7 +126,7 @@ fn label_strips(
     progress: &Progress<'_>,
 ) -> Result<Labels> {
     let write = in_strips(rows, limit, image, options, progress);
-    let (labels, numbered) = rows::written(image, rows, write)?;
+    let (labels, numbered) = rows::written(image.width(), image.height(), rows, write)?;
     let LabelSummary { count, components } = numbered.summary(options, &labels)?;
     Ok(Labels {
         width: image.width(),

@@ -2,8 +2,9 @@
 
 use std::mem::MaybeUninit;
 
+use super::pixels::WordLabels;
 use crate::error::Result;
-use crate::image::BinaryImage;
+use crate::image::WORD_BITS;
 use crate::memory::{KEPT_BYTES, advise_large_pages, reserve, zeroed_vec};
 
 /// A strip's rows in an array of labels. The array's memory may be new: it is neither cleared nor
@@ -101,44 +102,22 @@ impl<'a> LabelRows<'a> {
         unsafe { kept.assume_init_ref() }
     }
 
-    /// Writes the next row, over the labels it has kept.
-    pub(super) fn write(&mut self, row: &[u32]) {
+    /// Lets `write` write all words of the next row, over the labels it has kept.
+    ///
+    /// # Panics
+    /// If `write` does not write all of them.
+    pub(super) fn write(&mut self, write: impl FnOnce(&mut RowWriter<'_>)) {
+        let is_listed = self.written < self.listed;
+        let has_kept = self.written < self.kept.len() && !is_listed;
         let start = self.written * self.width;
-        self.labels[start..][..self.width].write_copy_of_slice(row);
-        self.next_row();
-    }
-
-    /// Lets `fill` write the next row if it is 0, by the labels it has kept and the row above,
-    /// which is empty for the first row. Returns whether it is.
-    pub(super) fn fill_zeros(&mut self, fill: impl FnOnce(&[u32], &[u32], &mut [u32])) -> bool {
-        if self.written >= self.listed {
-            return false;
-        }
-        let start = self.written * self.width;
-        let (before, row) = self.labels.split_at_mut(start);
-        let (above, row) = (
-            &before[start.saturating_sub(self.width)..],
-            &mut row[..self.width],
-        );
-        // SAFETY: rows are listed in an array that was 0, and what has been written to it since are
-        // values.
-        let (above, row) = unsafe { (above.assume_init_ref(), row.assume_init_mut()) };
-        let count = self.kept[self.written] as usize;
-        fill(&self.list[self.taken..][..count], above, row);
-        self.next_row();
-        true
-    }
-
-    /// The latest row that was written as a whole.
-    pub(super) fn latest(&self) -> Option<&[u32]> {
-        let start = self.written.checked_sub(1)? * self.width;
-        let row = &self.labels[start..][..self.width];
-        // SAFETY: all elements of a row have a value when it counts as written.
-        Some(unsafe { row.assume_init_ref() })
-    }
-
-    fn next_row(&mut self) {
-        if self.written < self.listed {
+        let mut writer = RowWriter {
+            rest: &mut self.labels[start..][..self.width],
+            // planted: rows-listed
+            is_zero: self.is_zero && !has_kept,
+        };
+        write(&mut writer);
+        assert!(writer.rest.is_empty(), "a row is not written to its end");
+        if is_listed {
             self.taken += self.kept[self.written] as usize;
         }
         self.written += 1;
@@ -147,6 +126,49 @@ impl<'a> LabelRows<'a> {
     /// The number of elements in the rows that are written as a whole.
     fn elements_written(&self) -> usize {
         self.written * self.width
+    }
+}
+
+/// Writes the words of a row, from left to right.
+pub(super) struct RowWriter<'a> {
+    /// What is left of the row.
+    rest: &'a mut [MaybeUninit<u32>],
+    /// Whether that is 0.
+    is_zero: bool,
+}
+
+impl<'a> RowWriter<'a> {
+    /// Writes the labels of the next word's pixels, as far as the row goes.
+    #[inline(always)]
+    pub(super) fn word(&mut self, labels: &WordLabels) {
+        let word = self.next_word();
+        let Some(word) = word.first_chunk_mut::<WORD_BITS>() else {
+            word.write_copy_of_slice(&labels[..word.len()]);
+            return;
+        };
+        // In vectors, without a call. The C library's copy of a row takes up to twice as long.
+        let blocks = word.as_chunks_mut::<8>().0.iter_mut();
+        for (block, labels) in blocks.zip(labels.as_chunks::<8>().0) {
+            *block = labels.map(MaybeUninit::new);
+        }
+    }
+
+    /// Leaves the next word's pixels 0.
+    #[inline(always)]
+    pub(super) fn background(&mut self) {
+        if self.is_zero {
+            self.next_word();
+        } else {
+            self.word(&[0; WORD_BITS]);
+        }
+    }
+
+    #[inline(always)]
+    fn next_word(&mut self) -> &'a mut [MaybeUninit<u32>] {
+        let rest = std::mem::take(&mut self.rest);
+        let (word, rest) = rest.split_at_mut(rest.len().min(WORD_BITS));
+        self.rest = rest;
+        word
     }
 }
 
@@ -162,26 +184,28 @@ fn uninit(labels: &mut [u32]) -> &mut [MaybeUninit<u32>] {
 /// small images, and request zeros for these, too.
 const FROM_SYSTEM: usize = if cfg!(test) { 1 << 10 } else { KEPT_BYTES };
 
-/// The labels of `image`, in new memory that `write` fills, in strips of `rows` rows.
+/// Labels of `width` × `height` pixels, in new memory that `write` fills, in strips of `rows` rows.
 ///
 /// # Panics
 /// If `write` succeeds without having written all rows.
 pub(super) fn written<R>(
-    image: &BinaryImage,
+    width: u32,
+    height: u32,
     rows: u32,
     write: impl FnOnce(&mut [LabelRows<'_>]) -> Result<R>,
 ) -> Result<(Vec<u32>, R)> {
-    let from_system = image.pixel_count() as usize >= FROM_SYSTEM / size_of::<u32>();
-    written_to(from_system, image, rows, write)
+    let pixels = width as usize * height as usize;
+    let from_system = pixels >= FROM_SYSTEM / size_of::<u32>();
+    written_to(from_system, pixels, width, rows, write)
 }
 
 fn written_to<R>(
     zeros: bool,
-    image: &BinaryImage,
+    pixels: usize,
+    width: u32,
     rows: u32,
     write: impl FnOnce(&mut [LabelRows<'_>]) -> Result<R>,
 ) -> Result<(Vec<u32>, R)> {
-    let pixels = image.pixel_count() as usize;
     let mut labels = Vec::new();
     let memory = if zeros {
         labels = zeroed_vec(pixels, "labels")?;
@@ -191,13 +215,13 @@ fn written_to<R>(
         &mut labels.spare_capacity_mut()[..pixels]
     };
     advise_large_pages(memory);
-    let mut strips = LabelRows::divide(memory, image.width(), rows, zeros)?;
+    let mut strips = LabelRows::divide(memory, width, rows, zeros)?;
     let result = write(&mut strips)?;
     let written: usize = strips.iter().map(LabelRows::elements_written).sum();
     assert_eq!(written, pixels, "some rows have no labels");
     // SAFETY: the capacity is at least `pixels`. The strips divide the first `pixels` elements.
-    // Each has written a number of its elements, from its start on, and the numbers add up to
-    // `pixels`.
+    // Each has written a number of its elements, from its start on, or left them 0, and the numbers
+    // add up to `pixels`.
     unsafe { labels.set_len(pixels) };
     Ok((labels, result))
 }
@@ -206,54 +230,56 @@ fn written_to<R>(
 mod tests {
     use super::*;
 
-    /// Rows of 17 pixels. Of those that are 0, the first ones keep their labels in the list.
+    /// Rows of 67 pixels. Of those that are 0, the first ones keep their labels in the list.
     #[test]
     fn rows_keep_labels_until_they_are_written() {
-        let image = BinaryImage::new(17, 5).unwrap();
-        let kept: [&[u32]; 5] = [&[7], &[8], &[3; 17], &[9, 1], &[4; 17]];
+        const WIDTH: usize = 67;
+        let kept: [&[u32]; 5] = [&[7], &[8], &[3; WIDTH], &[9, 1, 2, 3], &[4; WIDTH]];
         let fill = |strips: &mut [LabelRows<'_>]| {
             let strip = |y: usize| y / 3;
             for (y, kept) in kept.iter().enumerate() {
                 strips[strip(y)].keep(kept)?;
             }
-            let listed = if strips[0].is_zero { [2, 0] } else { [0, 0] };
+            let listed = if strips[0].is_zero { [2, 1] } else { [0, 0] };
             assert_eq!([strips[0].listed, strips[1].listed], listed);
             for (y, kept) in kept.iter().enumerate() {
-                let strip = &mut strips[strip(y)];
-                assert_eq!(strip.kept(), *kept);
-                let last = [y as u32; 2];
-                let latest = strip.latest().unwrap_or(&[]).to_vec();
-                let is_zero = strip.fill_zeros(|labels, above, row| {
-                    assert_eq!(labels, *kept);
-                    assert_eq!(above, latest);
-                    row[15..].copy_from_slice(&last);
+                let rows = &mut strips[strip(y)];
+                assert_eq!(rows.kept(), *kept);
+                rows.write(|writer| {
+                    writer.background();
+                    writer.word(&[y as u32; WORD_BITS]);
                 });
-                if !is_zero {
-                    strip.write(&[&[0; 15], &last[..]].concat());
-                }
-                assert_eq!(strip.latest().unwrap()[14..], [&[0], &last[..]].concat());
             }
             Ok(())
         };
-        let expected: Vec<u32> = (0..5)
-            .flat_map(|y| [&[0; 15], &[y; 2][..]].concat())
-            .collect();
+        let row = |y| [&[0; WORD_BITS], &[y; WIDTH - WORD_BITS][..]].concat();
+        let expected: Vec<u32> = (0..5).flat_map(row).collect();
         for zeros in [false, true] {
-            assert_eq!(written_to(zeros, &image, 3, fill).unwrap().0, expected);
+            let labels = written_to(zeros, WIDTH * 5, WIDTH as u32, 3, fill);
+            assert_eq!(labels.unwrap().0, expected);
         }
-        let mut array = vec![5; 17 * 5];
-        fill(&mut LabelRows::of_strips(&mut array, 17, 3).unwrap()).unwrap();
+        let mut array = vec![5; WIDTH * 5];
+        fill(&mut LabelRows::of_strips(&mut array, WIDTH as u32, 3).unwrap()).unwrap();
         assert_eq!(array, expected);
     }
 
     #[test]
     #[should_panic = "some rows have no labels"]
     fn rows_that_are_only_kept_are_not_labels() {
-        let image = BinaryImage::new(4, 2).unwrap();
-        let _ = written(&image, 2, |strips| {
-            strips[0].write(&[1; 4]);
+        let _ = written(4, 2, 2, |strips| {
+            strips[0].write(|writer| writer.word(&[1; WORD_BITS]));
             strips[0].keep(&[2; 4])?;
             strips[0].keep(&[2; 4])
+        });
+    }
+
+    #[test]
+    #[should_panic = "a row is not written to its end"]
+    fn words_that_are_not_written_are_not_labels() {
+        let _ = written(65, 1, 1, |strips| {
+            strips[0].keep(&[2])?;
+            strips[0].write(|writer| writer.word(&[1; WORD_BITS]));
+            Ok(())
         });
     }
 }

@@ -61,7 +61,7 @@ fn label_up_to(
     progress: &Progress<'_>,
 ) -> Result<Labels> {
     let write = in_one_strip(limit, image, options, progress);
-    let (labels, count) = rows::written(image, image.height(), write)?;
+    let (labels, count) = rows::written(image.width(), image.height(), image.height(), write)?;
     let LabelSummary { count, components } = summary(image, options, &labels, count)?;
     Ok(Labels {
         width: image.width(),

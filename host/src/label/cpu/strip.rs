@@ -13,12 +13,13 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::forest::Forest;
+use super::pixels;
 use super::rows::LabelRows;
-use super::runs::{RUNS_PER_WORD, Word, places, stretches, touching};
+use super::runs::{RUNS_PER_WORD, Word, places, touching};
 use crate::error::Result;
 use crate::image::{BinaryImage, WORD_BITS};
 use crate::label::Connectivity;
-use crate::memory::{advise_large_pages, filled_vec, zeroed_vec};
+use crate::memory::{advise_large_pages, filled_vec, reserve, zeroed_vec};
 use crate::progress::Progress;
 
 /// The labels of an image without foreground. Their pages are not touched yet.
@@ -34,6 +35,9 @@ pub(in crate::label) struct Strip<'a> {
     pub(in crate::label) image: &'a BinaryImage,
     pub(in crate::label) rows: Range<u32>,
 }
+
+/// Usually no more runs than these start in a word.
+const FEW: usize = 8;
 
 /// Sentinel: a run without a label.
 const NONE: u32 = 0;
@@ -149,31 +153,18 @@ impl<'a> Strip<'a> {
         let width = self.image.width() as usize;
         let row_words = self.image.words_per_row();
         let background = zeroed_vec(row_words, "a row")?;
-        let words = |y| {
+        let mut labels = filled_vec([0; WORD_BITS], row_words, "the labels of a row")?;
+        // A row is written over the labels of its runs.
+        let mut runs = Vec::new();
+        reserve(&mut runs, width.div_ceil(2), "the labels of a row")?;
+        for y in self.rows.clone() {
             let (row, above) = self.words(y);
-            (row, above.unwrap_or(&background[..]))
-        };
-        let mut all = self.rows.clone();
-        while !all.is_empty() {
-            let (row, above) = words(all.start);
-            if !rows.fill_zeros(|kept, from, to| fill_zeros(row, above, kept, from, to, &number)) {
-                break;
-            }
-            meter.count_row(self, all.start)?;
-            all.start += 1;
-        }
-        if all.is_empty() {
-            return Ok(());
-        }
-        let mut labels = zeroed_vec(row_words * WORD_BITS, "the labels of a row")?;
-        if let Some(latest) = rows.latest() {
-            // planted: rows-latest
-            labels[..width].copy_from_slice(latest);
-        }
-        for y in all {
-            let (row, above) = words(y);
-            fill_row(row, above, rows.kept(), &mut labels, &number);
-            rows.write(&labels[..width]);
+            let above = above.unwrap_or(&background);
+            runs.clear();
+            runs.extend_from_slice(rows.kept());
+            rows.write(|writer| {
+                pixels::fill_row(row, above, &runs, &mut labels, writer, &number);
+            });
             meter.count_row(self, y)?;
         }
         Ok(())
@@ -190,7 +181,7 @@ impl<'a> Strip<'a> {
             if !is_zero {
                 labels.fill(0);
             }
-            fill_row_of_runs(self.image.row(y), labels, &mut runs);
+            pixels::fill_row_of_runs(self.image.row(y), labels, &mut runs);
         }
     }
 }
@@ -268,13 +259,21 @@ fn join_row_anywhere(
         if w == u && row_starts == 0 {
             continue; // The inside of runs that touch further left.
         }
-        // Copies the labels of as many runs as can start here: a copy of constant length is
-        // cheaper, and later copies overwrite the surplus.
+        // Copies of constant length are cheaper, and later ones overwrite the surplus.
+        let count = row_starts.count_ones() as usize;
         let new = &mut row_labels[row_runs + 1..][..RUNS_PER_WORD];
         if w == u {
-            new.copy_from_slice(&above_labels[above_runs + 1..][..RUNS_PER_WORD]);
+            let labels = &above_labels[above_runs + 1..][..RUNS_PER_WORD];
+            new[..FEW].copy_from_slice(&labels[..FEW]);
+            if count > FEW {
+                new[FEW..].copy_from_slice(&labels[FEW..]);
+            }
         } else {
-            new.fill(NONE);
+            new[..FEW].fill(NONE);
+            // planted: runs-few
+            if count > FEW {
+                new[FEW..].fill(NONE);
+            }
             for place in places(touching(w, u, connectivity)) {
                 let label = &mut row_labels[row_runs + w.runs_through(place)];
                 let other = above_labels[above_runs + u.runs_through(place)];
@@ -285,172 +284,8 @@ fn join_row_anywhere(
                 };
             }
         }
-        row_runs += row_starts.count_ones() as usize;
+        row_runs += count;
         above_runs += above_starts.count_ones() as usize;
     }
     row_runs
 }
-
-/// Turns the labels of the row above into those of `row`, in whole words of pixels. `runs` are the
-/// provisional labels of the row's runs.
-#[inline(always)]
-fn fill_row(
-    row: &[u64],
-    above: &[u64],
-    runs: &[u32],
-    labels: &mut [u32],
-    number: &impl Fn(u32) -> u32,
-) {
-    let mut runs = runs.iter().copied();
-    // The label of the last pixel of the word before.
-    let mut last = 0;
-    for ((w, &above), labels) in Word::of_row(row)
-        .zip(above)
-        .zip(labels.chunks_exact_mut(WORD_BITS))
-    {
-        if w.bits != above {
-            fill_word(w, last, labels, &mut runs, number);
-        } else if w.bits != 0 {
-            skip_runs(w, &mut runs);
-        }
-        last = labels[WORD_BITS - 1];
-    }
-}
-
-/// Fills one row of pixels, which are 0. `runs` are the provisional labels of the row's runs, and
-/// `above_labels` the labels of the row above, if there is one.
-#[inline(always)]
-fn fill_zeros(
-    row: &[u64],
-    above: &[u64],
-    runs: &[u32],
-    above_labels: &[u32],
-    labels: &mut [u32],
-    number: &impl Fn(u32) -> u32,
-) {
-    let mut runs = runs.iter().copied();
-    let mut last = 0;
-    let words = Word::of_row(row).zip(above).enumerate();
-    for ((i, (w, &above)), labels) in words.zip(labels.chunks_mut(WORD_BITS)) {
-        if w.bits == 0 {
-            last = 0;
-            continue;
-        }
-        if w.bits != above || w.bits == u64::MAX {
-            fill_word(w, last, labels, &mut runs, number);
-        } else {
-            skip_runs(w, &mut runs);
-            let from = &above_labels[i * WORD_BITS..][..labels.len()];
-            // planted: rows-above
-            labels.copy_from_slice(from);
-        }
-        last = labels[labels.len() - 1];
-    }
-}
-
-/// Takes the labels of the runs that start in a word.
-#[inline(always)]
-fn skip_runs(w: Word, runs: &mut impl Iterator<Item = u32>) {
-    let starts = w.starts().count_ones() as usize;
-    if starts > 0 {
-        runs.nth(starts - 1);
-    }
-}
-
-/// Writes the labels of a word's pixels, which are the numbers of the next of `runs`. `last` is the
-/// label of the pixel to the left.
-#[inline(always)]
-fn fill_word(
-    w: Word,
-    last: u32,
-    labels: &mut [u32],
-    runs: &mut (impl Iterator<Item = u32> + Clone),
-    number: &impl Fn(u32) -> u32,
-) {
-    let mut goes_on = w.carry & w.bits & 1 == 1;
-    let starts = w.starts().count_ones();
-    if starts >= BUSY && labels.len() == WORD_BITS {
-        // Usually all runs of a word belong to one component: then all its pixels get one label.
-        let mut numbers = runs.clone().take(starts as usize).map(number);
-        let some = if goes_on {
-            last
-        } else {
-            numbers.next().unwrap_or(0)
-        };
-        if numbers.all(|number| number == some) {
-            runs.nth(starts as usize - 1);
-            for (labels, byte) in labels.chunks_exact_mut(8).zip(w.bits.to_le_bytes()) {
-                for (place, label) in labels.iter_mut().enumerate() {
-                    *label = if byte & 1 << place == 0 { 0 } else { some };
-                }
-            }
-            return;
-        }
-    }
-    if goes_on && w.bits == u64::MAX {
-        labels.fill(last);
-        return;
-    }
-    let mut pixels = WordPixels::default();
-    for (start, end) in stretches(w.bits) {
-        let label = match goes_on {
-            true => last,
-            false => number(runs.next().unwrap_or(0)),
-        };
-        goes_on = false;
-        pixels.fill(start, end, label);
-    }
-    pixels.write(labels);
-}
-
-/// Fills one row of pixels, which are 0. The labels of its runs are the next of `runs`.
-fn fill_row_of_runs(
-    row: &[u64],
-    labels: &mut [u32],
-    runs: &mut (impl Iterator<Item = u32> + Clone),
-) {
-    let mut last = 0;
-    for (w, labels) in Word::of_row(row).zip(labels.chunks_mut(WORD_BITS)) {
-        if w.bits != 0 {
-            fill_word(w, last, labels, runs, &|label| label);
-        }
-        last = labels[labels.len() - 1];
-    }
-}
-
-/// The labels of a word's pixels, filled from left to right. Stretches are written in blocks of
-/// constant length, with room for the surplus: the next stretch, or the background after it,
-/// overwrites that.
-pub(super) struct WordPixels([u32; WORD_BITS + 2 * BLOCK]);
-
-impl Default for WordPixels {
-    fn default() -> Self {
-        Self([0; WORD_BITS + 2 * BLOCK])
-    }
-}
-
-impl WordPixels {
-    #[inline(always)]
-    pub(super) fn fill(&mut self, start: usize, end: usize, label: u32) {
-        for block in (start..end).step_by(BLOCK) {
-            self.0[block..][..BLOCK].fill(label);
-        }
-        self.0[end..][..BLOCK].fill(0);
-    }
-
-    /// Writes the labels of a word's first pixels, one per element of `labels`.
-    #[inline(always)]
-    pub(super) fn write(&self, labels: &mut [u32]) {
-        match labels.first_chunk_mut::<WORD_BITS>() {
-            // A copy of constant length is cheaper.
-            Some(labels) => labels.copy_from_slice(&self.0[..WORD_BITS]),
-            None => labels.copy_from_slice(&self.0[..labels.len()]),
-        }
-    }
-}
-
-/// The fewest starts in a word for which its runs' labels are compared.
-const BUSY: u32 = 3;
-
-/// Pixels per block.
-const BLOCK: usize = 8;

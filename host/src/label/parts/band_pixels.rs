@@ -156,8 +156,7 @@ impl<T: PixelValue> Bands for ValueRows<T> {
         if !is_own {
             numbered.renumber(&numbers.numbers()?);
         }
-        labels.fill(0);
-        numbered.fill(labels);
+        numbered.fill(labels)?;
         Ok(Vec::new())
     }
 }

@@ -22,11 +22,12 @@ use rayon::prelude::*;
 use self::assign::Assigned;
 use super::forest::Forest;
 use super::parallel;
+use super::rows::{self, LabelRows};
 use crate::error::Result;
 use crate::image::{PixelValue, ValueImage};
 use crate::label::parts::RIMS;
 use crate::label::{Connectivity, Labels};
-use crate::memory::{advise_large_pages, collect, zeroed_vec};
+use crate::memory::collect;
 use crate::progress::Progress;
 
 /// Labels the regions of `image`.
@@ -134,19 +135,27 @@ impl NumberedValues {
 
     /// The pixels' labels: what is left to do.
     pub(in crate::label) fn labels(&self, progress: &Progress<'_>) -> Result<Vec<u32>> {
-        let mut labels = zeroed_vec(self.width * self.height, "labels")?;
-        advise_large_pages(&mut labels);
-        self.fill(&mut labels);
+        let [width, height, rows] = [self.width, self.height, self.rows].map(|size| size as u32);
+        let (labels, ()) = rows::written(width, height, rows, |strips| {
+            self.fill_strips(strips);
+            Ok(())
+        })?;
         progress.report(1, 1)?;
         Ok(labels)
     }
 
-    /// Writes the pixels' labels into `labels`, which are all 0.
-    pub(in crate::label) fn fill(&self, labels: &mut [u32]) {
-        labels
-            .par_chunks_mut(self.rows * self.width)
+    /// Writes the pixels' labels into `labels`. The elements' old values do not matter.
+    pub(in crate::label) fn fill(&self, labels: &mut [u32]) -> Result<()> {
+        let mut strips = LabelRows::of_strips(labels, self.width as u32, self.rows as u32)?;
+        self.fill_strips(&mut strips);
+        Ok(())
+    }
+
+    fn fill_strips(&self, strips: &mut [LabelRows<'_>]) {
+        strips
+            .par_iter_mut()
             .zip(&self.strips)
-            .for_each(|(labels, strip)| fill::fill(strip, &self.numbers, labels, self.width));
+            .for_each(|(rows, strip)| fill::fill(strip, &self.numbers, rows, self.width));
     }
 }
 
@@ -213,7 +222,7 @@ mod tests {
                 for rows in [1, 2, 7, height as u32] {
                     let found = NumberedValues::in_strips(rows, &image, connectivity).unwrap();
                     let mut labels = vec![0; values.len()];
-                    found.fill(&mut labels);
+                    found.fill(&mut labels).unwrap();
                     assert_eq!(labels, expected, "{width} × {height}, {rows}");
                     assert_eq!(found.count, expected.iter().copied().max().unwrap());
                 }
