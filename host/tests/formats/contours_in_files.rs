@@ -205,6 +205,11 @@ fn check(contours: &Contours, source: &impl ContourSource, what: &str) {
         expected = vec![all.clone()];
     }
     assert!(paths(&svg) == expected, "SVG, {what}");
+    let outer = (0..contours.len()).filter(|&i| is_outer(i)).count();
+    let points: usize = all.iter().map(Vec::len).sum();
+    let holes = contours.len() - outer;
+    let counts = format!("<desc>{outer} outer borders, {holes} holes, {points} points, ");
+    assert!(svg.contains(&counts), "SVG, {what}");
 
     let json = written(|out| write_contours_geojson(source, out));
     let json: Value = serde_json::from_slice(&json).unwrap();

@@ -6,6 +6,7 @@ mod bands;
 mod contours_in_bands;
 mod contours_in_files;
 mod georeference;
+mod overlays;
 mod raster;
 mod regions;
 mod tiff;

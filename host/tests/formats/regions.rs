@@ -544,30 +544,56 @@ fn many_regions_and_large_ones() {
     }
 }
 
-/// The doubled areas of each layer's boundaries.
+/// The doubled areas of each layer's boundaries, of a stream whose records are in the order of the
+/// format: a library with one structure of boundaries.
 pub(crate) fn layers(mut stream: &[u8]) -> BTreeMap<u16, i64> {
     let mut areas = BTreeMap::new();
     let mut layer = 0;
-    while let [high, low, kind, ..] = *stream {
-        let (record, rest) = stream.split_at(usize::from(u16::from_be_bytes([high, low])));
-        let data = &record[4..];
-        match kind {
-            0x0d => layer = u16::from_be_bytes([data[0], data[1]]),
-            0x10 => {
-                let numbers = data.as_chunks::<4>().0.iter();
-                let numbers: Vec<i64> = numbers.map(|b| i32::from_be_bytes(*b).into()).collect();
-                let points = numbers.as_chunks::<2>().0;
-                assert_eq!(points.first(), points.last());
-                let doubled: i64 = points
-                    .windows(2)
-                    .map(|ends| ends[0][0] * ends[1][1] - ends[1][0] * ends[0][1])
-                    .sum();
-                *areas.entry(layer).or_default() += doubled.abs();
-            }
-            _ => {}
-        }
-        stream = rest;
+    let mut next = || {
+        let (head, rest) = stream.split_first_chunk::<4>().unwrap();
+        let data;
+        let length = usize::from(u16::from_be_bytes([head[0], head[1]]));
+        (data, stream) = rest.split_at(length - 4);
+        ([head[2], head[3]], data)
+    };
+    // HEADER, BGNLIB, LIBNAME, UNITS, BGNSTR, STRNAME.
+    for kind in [[0, 2], [1, 2], [2, 6], [3, 5], [5, 2], [6, 6]] {
+        assert_eq!(next().0, kind);
     }
+    loop {
+        match next().0 {
+            // BOUNDARY; ENDSTR.
+            [8, 0] => {}
+            kind => {
+                assert_eq!(kind, [7, 0]);
+                break;
+            }
+        }
+        // LAYER, DATATYPE, XY, ENDEL.
+        for expected in [[0x0d, 2], [0x0e, 2], [0x10, 3], [0x11, 0]] {
+            let (kind, data) = next();
+            assert_eq!(kind, expected);
+            match kind[0] {
+                0x0d => layer = u16::from_be_bytes([data[0], data[1]]),
+                0x10 => {
+                    let numbers = data.as_chunks::<4>().0.iter();
+                    let numbers: Vec<i64> =
+                        numbers.map(|b| i32::from_be_bytes(*b).into()).collect();
+                    let points = numbers.as_chunks::<2>().0;
+                    assert_eq!(points.first(), points.last());
+                    let doubled: i64 = points
+                        .windows(2)
+                        .map(|ends| ends[0][0] * ends[1][1] - ends[1][0] * ends[0][1])
+                        .sum();
+                    *areas.entry(layer).or_default() += doubled.abs();
+                }
+                _ => {}
+            }
+        }
+    }
+    // ENDLIB.
+    assert_eq!(next(), ([4, 0], &[][..]));
+    assert!(stream.is_empty());
     areas
 }
 
@@ -603,6 +629,9 @@ fn a_layer_per_value() {
     }
     let regions = trace((2, 1), &[7.0f32, 7.5], Connectivity::Four);
     let options = RegionWriteOptions::default();
+    let gds = GdsOptions::default().cell("no name");
+    let error = write_regions_gds(&regions, &options, &gds, Vec::new()).unwrap_err();
+    assert!(error.to_string().contains("no name"), "{error}");
     let error = write_regions_gds(&regions, &options, &GdsOptions::default(), Vec::new());
     assert!(error.unwrap_err().to_string().contains("7.5"));
 }
