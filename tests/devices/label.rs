@@ -407,6 +407,11 @@ pub(crate) fn labels_and_images_from_bytes<D: Device>(device: &D) {
             let expected = Engine::cpu().label(&image, &expected).unwrap();
             let labeler = DeviceLabeler::on(gpu);
             let bytes = labeler.gpu().upload(&bytes).unwrap();
+            for (width, height) in [(0, height), (width, 0)] {
+                let empty = DeviceBytes::<D::Gpu>::new(width, height, &bytes, threshold);
+                let is_refused = matches!(empty, Err(Error::EmptyImage { .. }));
+                prop_assert!(is_refused, "not the CPU's refusal");
+            }
             let packed = DeviceImage::pack(
                 labeler.gpu(),
                 &DeviceBytes::new(width, height, &bytes, threshold).unwrap(),

@@ -33,8 +33,9 @@ fn image_of<'a, T: PixelValue>(
     image
 }
 
-/// Labels an image whose values are `to_value` of the classes, with padded rows, and compares with
-/// flooding. With `background`, class 0 is left out; with `mask`, what the mask leaves out.
+/// Labels an image whose values are `to_value` of the classes, in padded rows or in padded columns,
+/// and compares with flooding. With `background`, class 0 is left out; with `mask`, what the mask
+/// leaves out.
 fn check_labels<T: PixelValue>(
     engine: &Engine,
     classes: &Classes,
@@ -45,13 +46,16 @@ fn check_labels<T: PixelValue>(
 ) -> Result<(), TestCaseError> {
     let (width, height) = (classes.width, classes.height);
     let padding = 3;
-    let mut values = Vec::new();
-    for row in classes.values.chunks(width as usize) {
-        values.extend(row.iter().map(|&class| to_value(class)));
-        values.extend((0..padding).map(|_| to_value(1)));
+    let [w, h] = [width, height].map(|side| side as usize);
+    let (row_stride, column_stride) = match connectivity {
+        Connectivity::Four => (w + padding, 1),
+        Connectivity::Eight => (1, h + padding),
+    };
+    let mut values = vec![to_value(1); row_stride * h + column_stride * w];
+    for (i, &class) in classes.values.iter().enumerate() {
+        values[i / w * row_stride + i % w * column_stride] = to_value(class);
     }
-    let stride = width as usize + padding;
-    let samples = Samples::with_strides(width, height, stride, 1, &values).unwrap();
+    let samples = Samples::with_strides(width, height, row_stride, column_stride, &values).unwrap();
     let image = image_of(samples, background.then(|| to_value(0)), mask);
     let found = engine.label_values(&image, connectivity)?;
     let expected = classes.regions(connectivity, |at| {
