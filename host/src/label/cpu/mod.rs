@@ -5,6 +5,7 @@
 //! | runs of foreground in rows of bits, and which of them touch | `runs.rs` |
 //! | which provisional labels belong to one component: union-find | `forest.rs` |
 //! | the memory of labels: written once | `rows.rs` |
+//! | the labels of a row's pixels, word by word | `pixels.rs` |
 //! | the two passes over a strip of rows: assign, fill | `strip.rs` |
 //! | the whole image on one thread | `sequential.rs` |
 //! | on all cores, in strips joined at their seams | `parallel.rs` |

@@ -6,8 +6,8 @@
 //!
 //! In drawings and masks, most words equal the word above. Their runs have the labels of the runs
 //! above, and their pixels those of the pixels above. So the second pass updates one row of labels
-//! from row to row, and copies it to the result, which is written once and never read. In a result
-//! that is 0, it writes words with foreground alone.
+//! from row to row (`pixels.rs`), and writes each of its words to the result, which is written once
+//! and never read. In a result that is 0, it writes words with foreground alone.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -27,8 +27,13 @@ fn fill_row(words: &[RunWord], runs: &mut impl Iterator<Item = u32>, writer: &mu
         // SAFETY: the processor has the features, as just asked.
         return unsafe { fill_row_avx2(words, runs, writer) };
     }
-    fill_row_anywhere(words, runs, writer, &blend_anywhere);
+    // Without wide vectors, runs one by one are faster.
+    fill_row_anywhere(words, runs, writer, &blend_anywhere, 0);
 }
+
+/// The most runs that start in a word and are written over each other by wide vectors.
+#[cfg(target_arch = "x86_64")]
+const FEW: u32 = 4;
 
 /// As [`fill_row`], with vectors of 256 bits.
 #[cfg(target_arch = "x86_64")]
@@ -39,7 +44,7 @@ fn fill_row_avx2(
     writer: &mut RowWriter<'_>,
 ) {
     let blend = |bits, label, others| blend_avx2(bits, label, others);
-    fill_row_anywhere(words, runs, writer, &blend);
+    fill_row_anywhere(words, runs, writer, &blend, FEW);
 }
 
 #[inline(always)]
@@ -48,6 +53,7 @@ fn fill_row_anywhere(
     runs: &mut impl Iterator<Item = u32>,
     writer: &mut RowWriter<'_>,
     blend: &impl Blend,
+    few: u32,
 ) {
     // The label of the last run that started.
     let mut last = 0;
@@ -56,17 +62,15 @@ fn fill_row_anywhere(
         if word.here == 0 {
             writer.background();
         } else {
-            last = fill_word(word, last, &mut labels, runs, blend);
+            last = fill_word(word, last, &mut labels, runs, blend, few);
             writer.word(&labels);
         }
     }
 }
 
-/// The most runs that start in a word and are written over each other.
-const FEW: u32 = 4;
-
 /// Writes the labels of a word's pixels, some of which count. The runs that start there have the
-/// next of `runs`; the run before them has the label `last`. Returns the label of the last run.
+/// next of `runs`; the run before them has the label `last`. If they are at most `few`, they are
+/// written over each other. Returns the label of the last run.
 #[inline(always)]
 fn fill_word(
     RunWord { here, mut starts }: RunWord,
@@ -74,8 +78,9 @@ fn fill_word(
     labels: &mut WordLabels,
     runs: &mut impl Iterator<Item = u32>,
     blend: &impl Blend,
+    few: u32,
 ) -> u32 {
-    if starts.count_ones() <= FEW {
+    if starts.count_ones() <= few {
         let first = here & here.wrapping_neg();
         if starts & first != 0 {
             last = runs.next().unwrap_or(0);
