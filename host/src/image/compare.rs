@@ -6,8 +6,24 @@ use crate::error::Result;
 use crate::memory::{reserve, zeroed_vec};
 
 /// One bit per pair of values, set if they are equal. Surplus bits of `words` become 0.
-#[inline(always)]
 pub(crate) fn equal_words<T: Copy + PartialEq>(a: &[T], b: &[T], words: &mut [u64]) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has the feature, as just asked.
+        return unsafe { equal_words_avx2(a, b, words) };
+    }
+    equal_words_anywhere(a, b, words);
+}
+
+/// As [`equal_words`], with wider vectors.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn equal_words_avx2<T: Copy + PartialEq>(a: &[T], b: &[T], words: &mut [u64]) {
+    equal_words_anywhere(a, b, words);
+}
+
+#[inline(always)]
+fn equal_words_anywhere<T: Copy + PartialEq>(a: &[T], b: &[T], words: &mut [u64]) {
     let ([a, a_rest], [b, b_rest]) = (split(a), split(b));
     let count = a.len() / WORD_BITS;
     let pairs = a.chunks_exact(WORD_BITS).zip(b.chunks_exact(WORD_BITS));
@@ -107,7 +123,7 @@ impl<'a, T: PixelValue> ValueRow<'a, T> {
     fn compare_anywhere(&mut self, image: &ValueImage<'a, T>, y: u32) {
         let values = self.own.unwrap_or(&self.copy);
         let width = values.len();
-        equal_words(&values[..width - 1], &values[1..], &mut self.east);
+        equal_words_anywhere(&values[..width - 1], &values[1..], &mut self.east);
         let here = &mut self.here;
         let (whole, bits) = (width / WORD_BITS, width % WORD_BITS);
         here[..whole].fill(!0);
@@ -143,23 +159,6 @@ impl<'a, T: PixelValue> ValueRow<'a, T> {
     /// The pixels that count whose neighbours in `below`, the next row, do too and have the same
     /// value.
     pub(crate) fn compare_below(&self, below: &Self, south: &mut [u64]) {
-        #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has the feature, as just asked.
-            return unsafe { self.compare_below_avx2(below, south) };
-        }
-        self.compare_below_anywhere(below, south);
-    }
-
-    /// As [`compare_below`](Self::compare_below), with wider vectors.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2")]
-    fn compare_below_avx2(&self, below: &Self, south: &mut [u64]) {
-        self.compare_below_anywhere(below, south);
-    }
-
-    #[inline(always)]
-    fn compare_below_anywhere(&self, below: &Self, south: &mut [u64]) {
         let (values, others) = (self.values(), below.values());
         if others.len() < values.len() {
             south.fill(0);

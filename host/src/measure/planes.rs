@@ -63,40 +63,11 @@ pub(super) fn from_right(plane: &[u64], i: usize) -> u64 {
 
 /// Finds which pixels of `row` equal their right neighbours.
 pub(super) fn compare_right<T: Copy + PartialEq>(row: &[T], plane: &mut [u64]) {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has the feature, as just asked.
-        return unsafe { compare_right_avx2(row, plane) };
-    }
-    equal_words(&row[..row.len() - 1], &row[1..], plane);
-}
-
-/// As [`compare_right`], with wider vectors.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn compare_right_avx2<T: Copy + PartialEq>(row: &[T], plane: &mut [u64]) {
     equal_words(&row[..row.len() - 1], &row[1..], plane);
 }
 
 /// Compares `row` with the row below it.
 pub(super) fn compare_below<T: Copy + PartialEq>(row: &[T], next: &[T], planes: &mut Planes) {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has the feature, as just asked.
-        return unsafe { compare_below_avx2(row, next, planes) };
-    }
-    compare_below_anywhere(row, next, planes);
-}
-
-/// As [`compare_below`], with wider vectors.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn compare_below_avx2<T: Copy + PartialEq>(row: &[T], next: &[T], planes: &mut Planes) {
-    compare_below_anywhere(row, next, planes);
-}
-
-#[inline(always)]
-fn compare_below_anywhere<T: Copy + PartialEq>(row: &[T], next: &[T], planes: &mut Planes) {
     let last = row.len() - 1;
     equal_words(row, next, &mut planes.below);
     equal_words(&row[..last], &next[1..], &mut planes.below_right);

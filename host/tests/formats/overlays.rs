@@ -5,8 +5,8 @@ use trazar::{Approximation, BorderKind, Engine, TraceOptions, generate};
 
 use crate::regions::written;
 
-/// Images of 800 columns are not enlarged, and a contour without approximation is drawn on its
-/// points alone. Straight lines between the points that `simple` keeps lead over the others.
+/// An image with 800 columns is not enlarged, and a contour without approximation is drawn on its
+/// own points only. The lines between the points that `Simple` keeps pass through the other points.
 #[test]
 fn contours_are_drawn_over_a_dimmed_image() {
     let (width, height) = (800, 33);

@@ -561,14 +561,12 @@ pub(crate) fn layers(mut stream: &[u8]) -> BTreeMap<u16, i64> {
         assert_eq!(next().0, kind);
     }
     loop {
-        match next().0 {
-            // BOUNDARY; ENDSTR.
-            [8, 0] => {}
-            kind => {
-                assert_eq!(kind, [7, 0]);
-                break;
-            }
+        let kind = next().0;
+        // ENDSTR, or else BOUNDARY.
+        if kind == [7, 0] {
+            break;
         }
+        assert_eq!(kind, [8, 0]);
         // LAYER, DATATYPE, XY, ENDEL.
         for expected in [[0x0d, 2], [0x0e, 2], [0x10, 3], [0x11, 0]] {
             let (kind, data) = next();

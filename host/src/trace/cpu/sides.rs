@@ -299,8 +299,8 @@ impl Marks {
         self.rank_queried_anywhere(rows)
     }
 
-    /// As [`rank_queried`](Self::rank_queried), with an instruction that counts bits: blobs of
-    /// 1024² take an eighth less time in all.
+    /// As [`rank_queried`](Self::rank_queried), with an instruction that counts bits. Contours of
+    /// blobs take 4 to 6 % less time in all.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "popcnt")]
     fn rank_queried_popcnt(&mut self, rows: Range<usize>) -> usize {
