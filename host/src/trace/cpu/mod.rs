@@ -29,6 +29,7 @@ pub(super) mod teh_chin;
 #[cfg(test)]
 pub(super) mod test_cases;
 mod tiles;
+mod transpose;
 pub(crate) mod values;
 pub(super) mod walk;
 

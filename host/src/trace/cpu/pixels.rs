@@ -50,6 +50,10 @@ pub(in crate::trace) trait Pixels: Sync {
     /// Those whose neighbours to the SW, S and SE do.
     fn below(&self, at: usize) -> BesideBits;
 
+    /// The pixels above a line and those below it that belong to regions, and whether both of a
+    /// column belong to the same: for the line above the pixels of the word `at`.
+    fn line(&self, at: usize) -> [u64; 3];
+
     /// The 3 × 3 pixels around the one at `place`, as bits: 0 to 2 the row above from W to E, 3
     /// to 5 the pixel's row, 6 to 8 the row below. A bit is set if the pixel belongs to the same
     /// region as the one at `place`, which belongs to one.

@@ -116,6 +116,12 @@ impl Pixels for Plane {
         self.beside(at + self.row_words)
     }
 
+    #[inline(always)]
+    fn line(&self, at: usize) -> [u64; 3] {
+        let [above, below] = [self.words[at - self.row_words], self.words[at]];
+        [above, below, above & below]
+    }
+
     #[inline]
     fn window(&self, place: usize) -> usize {
         let (place, stride) = (place - 1, self.stride());

@@ -41,14 +41,3 @@ pub(super) fn half_of(open: &[OpenSaddle], x: u32, y: u32, code: u8) -> u32 {
         .partition_point(|saddle| ((saddle.y, saddle.x), !saddle.falling) < (corner, is_rising));
     2 * saddle as u32 + u32::from(!is_upper_pixel)
 }
-
-/// Where a border goes on from a half of an open saddle: the pixel, and the code of its side.
-pub(super) fn begin_of_half(open: &[OpenSaddle], half: u32) -> (u32, u32, u8) {
-    let OpenSaddle { x, y, falling, .. } = open[half as usize / 2];
-    match (half.is_multiple_of(2), falling) {
-        (true, true) => (x - 1, y - 1, 0),
-        (true, false) => (x, y - 1, 3),
-        (false, true) => (x, y, 2),
-        (false, false) => (x - 1, y, 1),
-    }
-}

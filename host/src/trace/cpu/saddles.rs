@@ -24,7 +24,6 @@ use trazar_kernels::primitives::union_find::{Parents, find_and_shorten, union};
 use super::forest::{Forest, OwnForest, singletons};
 use super::pixels::Pixels;
 use super::plane::Plane;
-use super::sides::Joined;
 use crate::error::{Error, Result};
 use crate::image::WORD_BITS;
 use crate::memory::{reserve, zeroed_vec};
@@ -256,15 +255,6 @@ impl Saddles {
         Self {
             joined: Vec::new(),
             open: Vec::new(),
-        }
-    }
-
-    /// Which pixels are joined if these are the joined saddles.
-    pub(super) fn joins(&self) -> Joined {
-        if self.joined.is_empty() {
-            Joined::Eight
-        } else {
-            Joined::Four
         }
     }
 

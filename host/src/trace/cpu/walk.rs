@@ -20,31 +20,16 @@ pub(in crate::trace) struct Node {
     pub(in crate::trace) code: u8,
 }
 
-/// A move to a neighbour in a [`Direction`], [`STAY`] or [`OPEN`].
+/// A move to a neighbour in a [`Direction`], or [`STAY`].
 pub(in crate::trace) type Move = u8;
 
 /// A move to the same pixel.
 pub(in crate::trace) const STAY: Move = 8;
 
-/// A move to an open saddle, where the walk ends: see [`Saddles`].
-pub(in crate::trace) const OPEN: Move = 9;
-
-/// Distance of [`OPEN`]: beyond all places, so that a walk within a range of places ends. A plane
-/// of as many bits would take 8 TiB.
-pub(in crate::trace) const OPEN_OFFSET: isize = 1 << if isize::BITS == 64 { 46 } else { 30 };
-
 /// The offsets of the directions and [`STAY`] from those of the directions.
 pub(in crate::trace) fn with_stay(offsets: [isize; 8]) -> [isize; 9] {
     let mut all = [0; 9];
     all[..usize::from(STAY)].copy_from_slice(&offsets);
-    all
-}
-
-/// The offsets of all moves from those of the directions.
-pub(in crate::trace) fn of_moves(offsets: [isize; 8]) -> [isize; 10] {
-    let mut all = [0; 10];
-    all[..usize::from(OPEN)].copy_from_slice(&with_stay(offsets));
-    all[usize::from(OPEN)] = OPEN_OFFSET;
     all
 }
 
@@ -57,7 +42,7 @@ pub(in crate::trace) struct Step {
     pub(in crate::trace) passed: u8,
     /// The move to the next node's pixel.
     pub(in crate::trace) to: Move,
-    /// The next node's code; the node's own with [`OPEN`].
+    /// The next node's code.
     pub(in crate::trace) next: u8,
 }
 
@@ -84,23 +69,11 @@ pub(in crate::trace) enum Rim {
 /// The way of borders from node to node. Nodes' codes are below 8. Among the nodes by which borders
 /// enter a pixel over one side of a rectangle, no two codes have the same two low bits.
 pub(in crate::trace) trait Walk: Sync {
-    /// The fewest vertical sides of a word's pixels, on average of words with such sides, for which
-    /// steps are better looked up by [ways](Self::ways). Measured.
-    const DENSE: u32;
-
     /// The code of the node that passes a pixel's side in direction `aside`; `None` if the border
     /// is that pixel alone.
     fn node_at(&self, place: usize, aside: Direction) -> Option<u8>;
 
     fn step(&self, node: Node) -> Step;
-
-    /// The **ways** of the pixels of the plane's word `at`, of which some have sides: one byte per
-    /// pixel, on which the steps of its nodes depend. Word `i` of the result has bit `i` of each
-    /// byte. `around` is what the plane has for the row above, the row and the row below.
-    fn ways(&self, at: usize, around: [BesideBits; 3]) -> [u64; 8];
-
-    /// The step from a node with a code, by the ways of its pixel.
-    fn step_by_ways(ways: u8, code: u8) -> Step;
 
     fn step_back(&self, node: Node) -> StepBack;
 
@@ -115,9 +88,6 @@ pub(in crate::trace) trait Walk: Sync {
     /// The code of the nodes of [`entries`](Self::entries) with these two low bits.
     fn entry_code(low_bits: u8, rim: Rim) -> u8;
 
-    /// The border's point at a node of pixel `(x, y)`.
-    fn point(x: u32, y: u32, code: u8) -> (u32, u32);
-
     /// The start of the chain of a border that begins at pixel `(x, y)`: the point, and the number
     /// of steps to it from the node at the pixel.
     fn start(kind: BorderKind, x: u32, y: u32) -> ((u32, u32), usize);
@@ -131,10 +101,31 @@ pub(in crate::trace) struct Centers<'a, P = Plane> {
     pub(in crate::trace) plane: &'a P,
 }
 
-impl<P: Pixels> Walk for Centers<'_, P> {
-    // The window of a pixel takes long to put together from planes of equality.
-    const DENSE: u32 = if P::DIAGONALS == 1 { 16 } else { 4 };
+impl<P: Pixels> Centers<'_, P> {
+    /// The fewest vertical sides of a word's pixels, on average of words with such sides, for which
+    /// steps are better looked up by [ways](Self::ways). Measured: the window of a pixel takes long
+    /// to put together from planes of equality.
+    pub(in crate::trace) const DENSE: u32 = if P::DIAGONALS == 1 { 16 } else { 4 };
 
+    /// The **ways** of pixels of which some have sides: one byte per pixel, on which the steps of
+    /// its nodes depend, namely its window without the pixel. Word `i` of the result has bit `i` of
+    /// each byte. The arguments are what the plane has for the row above, the row and the row
+    /// below.
+    #[inline(always)]
+    pub(in crate::trace) fn ways([above, row, below]: [BesideBits; 3]) -> [u64; 8] {
+        [
+            above.west, above.here, above.east, row.west, row.east, below.west, below.here,
+            below.east,
+        ]
+    }
+
+    /// The step from a node with a code, by the ways of its pixel.
+    pub(in crate::trace) fn step_by_ways(ways: u8, code: u8) -> Step {
+        step_by_turn(NEXT_AROUND[usize::from(ways)][usize::from(code & 7)])
+    }
+}
+
+impl<P: Pixels> Walk for Centers<'_, P> {
     fn node_at(&self, place: usize, aside: Direction) -> Option<u8> {
         first_clockwise(self.plane.window(place), aside)
     }
@@ -143,19 +134,6 @@ impl<P: Pixels> Walk for Centers<'_, P> {
     fn step(&self, node: Node) -> Step {
         let turn = NEXT[self.plane.window(node.place)][usize::from(node.code)];
         step_by_turn(turn)
-    }
-
-    /// The window of each pixel, without the pixel.
-    #[inline(always)]
-    fn ways(&self, _: usize, [above, row, below]: [BesideBits; 3]) -> [u64; 8] {
-        [
-            above.west, above.here, above.east, row.west, row.east, below.west, below.here,
-            below.east,
-        ]
-    }
-
-    fn step_by_ways(ways: u8, code: u8) -> Step {
-        step_by_turn(NEXT_AROUND[usize::from(ways)][usize::from(code & 7)])
     }
 
     #[inline]
@@ -200,10 +178,6 @@ impl<P: Pixels> Walk for Centers<'_, P> {
         }
     }
 
-    fn point(x: u32, y: u32, _: u8) -> (u32, u32) {
-        (x, y)
-    }
-
     fn start(_: BorderKind, x: u32, y: u32) -> ((u32, u32), usize) {
         ((x, y), 0)
     }
@@ -230,8 +204,8 @@ fn step_by_turn(turn: Turn) -> Step {
 ///
 /// Where two foreground pixels touch diagonally at a corner (a saddle), the border stays with its
 /// pixel if they belong to two 4-connected components. If they belong to one, the border would come
-/// to the corner a second time, and it crosses over to the other pixel instead. While that is
-/// unknown, the saddle is open, and the walk ends there.
+/// to the corner a second time, and it crosses over to the other pixel instead. Steps are not asked
+/// for where that is unknown.
 pub(in crate::trace) struct Edges<'a, P = Plane> {
     plane: &'a P,
     saddles: &'a Saddles,
@@ -240,11 +214,10 @@ pub(in crate::trace) struct Edges<'a, P = Plane> {
 }
 
 /// Ways from a side of a pixel: around the corner to the pixel's next side, ahead to the same side
-/// of the next pixel, across to the pixel diagonally ahead, or to an open saddle.
+/// of the next pixel, or across to the pixel diagonally ahead.
 const AROUND: u8 = 0;
 const AHEAD: u8 = 1;
 const ACROSS: u8 = 2;
-const TO_SADDLE: u8 = 3;
 
 /// The move along a way from the side with a code, and the next side's code.
 #[inline(always)]
@@ -252,8 +225,7 @@ const fn move_along(code: u8, way: u8) -> (Move, u8) {
     match way {
         AROUND => (STAY, (code + 1) & 3),
         AHEAD => ((code * 2 + 2) & 7, code),
-        ACROSS => ((code * 2 + 1) & 7, (code + 3) & 3),
-        _ => (OPEN, code),
+        _ => ((code * 2 + 1) & 7, (code + 3) & 3),
     }
 }
 
@@ -310,14 +282,6 @@ impl<'a, P: Pixels> Edges<'a, P> {
         self.joined(corner / WORD_BITS, diagonal) >> (corner % WORD_BITS) & 1 == 1
     }
 
-    /// Whether that saddle is open.
-    #[inline]
-    fn is_open(&self, place: usize, aside: Direction) -> bool {
-        let corner = self.corner(place, aside);
-        let open = self.open(corner / WORD_BITS, Self::diagonal(aside));
-        open >> (corner % WORD_BITS) & 1 == 1
-    }
-
     /// The joined saddles at the upper left corners of the pixels of the plane's word `at`.
     #[inline]
     fn joined(&self, at: usize, diagonal: Diagonal) -> u64 {
@@ -330,18 +294,6 @@ impl<'a, P: Pixels> Edges<'a, P> {
     fn joined_right(&self, at: usize, diagonal: Diagonal) -> u64 {
         right_of(self.joined(at, diagonal), self.joined(at + 1, diagonal))
     }
-
-    /// As [`joined`](Self::joined), those that are open.
-    #[inline]
-    fn open(&self, at: usize, diagonal: Diagonal) -> u64 {
-        let word = at.wrapping_add_signed(self.offset);
-        self.saddles.open::<P>(word, diagonal)
-    }
-
-    /// As [`joined_right`](Self::joined_right), those that are open.
-    fn open_right(&self, at: usize, diagonal: Diagonal) -> u64 {
-        right_of(self.open(at, diagonal), self.open(at + 1, diagonal))
-    }
 }
 
 /// By pixel: the bit of the pixel to its right, from the word `here` and the one after it.
@@ -351,8 +303,6 @@ const fn right_of(here: u64, next: u64) -> u64 {
 }
 
 impl<P: Pixels> Walk for Edges<'_, P> {
-    const DENSE: u32 = 16;
-
     fn node_at(&self, _: usize, aside: Direction) -> Option<u8> {
         Some(aside / 2)
     }
@@ -365,56 +315,9 @@ impl<P: Pixels> Walk for Edges<'_, P> {
             [true, false] => move_along(code, AHEAD),
             [true, true] => move_along(code, ACROSS),
             [false, true] if self.crosses(place, aside) => move_along(code, ACROSS),
-            [false, true] if self.is_open(place, aside) => move_along(code, TO_SADDLE),
             _ => move_along(code, AROUND),
         };
         edge_step(code, along)
-    }
-
-    /// Two bits for the way from each of a pixel's sides.
-    #[inline(always)]
-    fn ways(&self, at: usize, [above, row, below]: [BesideBits; 3]) -> [u64; 8] {
-        let under = at + self.plane.row_words();
-        let corners = [
-            (
-                above.here,
-                above.east,
-                self.joined_right(at, Diagonal::Rising),
-            ),
-            (row.west, above.west, self.joined(at, Diagonal::Falling)),
-            (below.here, below.west, self.joined(under, Diagonal::Rising)),
-            (
-                row.east,
-                below.east,
-                self.joined_right(under, Diagonal::Falling),
-            ),
-        ];
-        let mut ways = [0; 8];
-        for (code, (ahead, beside, joined)) in corners.into_iter().enumerate() {
-            let across = beside & (ahead | joined);
-            ways[2 * code] = ahead & !beside;
-            ways[2 * code + 1] = across;
-        }
-        if self.saddles.has_open() {
-            let open = [
-                self.open_right(at, Diagonal::Rising),
-                self.open(at, Diagonal::Falling),
-                self.open(under, Diagonal::Rising),
-                self.open_right(under, Diagonal::Falling),
-            ];
-            for (code, open) in open.into_iter().enumerate() {
-                let (ahead, beside, _) = corners[code];
-                let into_open = open & beside & !ahead & !ways[2 * code + 1];
-                ways[2 * code] |= into_open;
-                ways[2 * code + 1] |= into_open;
-            }
-        }
-        ways
-    }
-
-    fn step_by_ways(ways: u8, code: u8) -> Step {
-        let code = code & 3;
-        edge_step(code, move_along(code, ways >> (2 * code) & 3))
     }
 
     #[inline]
@@ -469,16 +372,6 @@ impl<P: Pixels> Walk for Edges<'_, P> {
 
     fn entry_code(low_bits: u8, _: Rim) -> u8 {
         low_bits
-    }
-
-    fn point(x: u32, y: u32, code: u8) -> (u32, u32) {
-        // Where the side begins.
-        match code {
-            0 => (x + 1, y + 1),
-            1 => (x + 1, y),
-            2 => (x, y),
-            _ => (x, y + 1),
-        }
     }
 
     fn start(kind: BorderKind, x: u32, y: u32) -> ((u32, u32), usize) {

@@ -10,12 +10,12 @@ use rayon::prelude::*;
 
 use super::super::chains::Direction;
 use super::super::pixels::{Pixels, SPARE_ROWS, Strips};
-use super::super::saddle_halves::{begin_of_half, half_of, halves_within};
 use super::super::saddles::{OpenSaddle, Saddles};
 use super::super::sides::{Joined, Marks, Sides};
-use super::super::walk::{Centers, Edges, Node, OPEN_OFFSET, Rim, Walk};
+use super::super::walk::{Centers, Node, Rim, Walk};
 use super::KeptPoints;
 use super::entries::Entries;
+use super::segments::{self, Segments};
 use super::strip_walk::{Followed, StripWalk};
 use super::ways::{FromPlanes, NextNode, Ways};
 use crate::error::{Error, Result};
@@ -155,42 +155,104 @@ pub(in crate::trace) fn follow<S: Strips>(
     kept: KeptPoints,
     progress: &Progress<'_>,
 ) -> Result<Vec<Strip>> {
+    let rows_of_strips = rows.min(band.height());
+    match saddles {
+        None => {
+            let room = || Sides::with_room(&band, rows_of_strips);
+            let follow = |memory: &mut (Sides<S::Pixels>, Ways), strip: StripRows, found: Found| {
+                let (sides, ways) = memory;
+                sides.find(&band, strip.rows.clone(), Joined::Eight)?;
+                let (plane, marks) = sides.split();
+                let is_open = band.goes_on(&strip.rows);
+                let ground = Ground {
+                    plane,
+                    is_open,
+                    strip,
+                    kept,
+                };
+                ground.follow(&Centers { plane }, (marks, ways), found)
+            };
+            strip_by_strip(
+                &band,
+                rows,
+                progress,
+                || Ok((room()?, Ways::default())),
+                follow,
+            )
+        }
+        Some(saddles) => {
+            let room = || Ok((band.room(rows_of_strips)?, Segments::default()));
+            let follow = |memory: &mut (S::Pixels, Segments), strip: StripRows, found: Found| {
+                let (pixels, segments) = memory;
+                band.load(pixels, &strip.rows, |_, _| ());
+                let ground = segments::Ground {
+                    plane: pixels,
+                    saddles,
+                    open,
+                    is_open: band.goes_on(&strip.rows),
+                    strip,
+                    kept,
+                };
+                ground.follow(segments, found)
+            };
+            strip_by_strip(&band, rows, progress, room, follow)
+        }
+    }
+}
+
+/// Some rows of an image or a band, by which its borders are followed.
+pub(super) struct StripRows {
+    /// The strip's index.
+    pub(super) index: u32,
+    pub(super) rows: Range<u32>,
+}
+
+/// The steps and closed borders of a strip, in memory reused for strip after strip.
+pub(super) struct Found<'a> {
+    pub(super) steps: &'a mut Vec<Direction>,
+    pub(super) closed: &'a mut Vec<Closed>,
+}
+
+/// The memory in which a strip is followed, reused for strip after strip: the system would have to
+/// clear fresh memory each time.
+struct Workspace<M> {
+    memory: M,
+    steps: Vec<Direction>,
+    closed: Vec<Closed>,
+}
+
+/// Follows all strips of `rows` rows, on all threads. `follow` leaves the steps and closed borders
+/// of a strip in [`Found`]; its memory comes from `room`.
+fn strip_by_strip<S: Strips, M: Send>(
+    band: &S,
+    rows: u32,
+    progress: &Progress<'_>,
+    room: impl Fn() -> Result<M> + Sync,
+    follow: impl Fn(&mut M, StripRows, Found<'_>) -> Result<Strip> + Sync,
+) -> Result<Vec<Strip>> {
     let height = band.height();
     let count = height.div_ceil(rows);
     let done = AtomicUsize::new(0);
     let workspaces = Mutex::new(Vec::new());
     let follow = |strip: u32| -> Result<Strip> {
-        let of_strip = strip * rows..height.min((strip + 1) * rows);
         let mut workspace = match lock(&workspaces).pop() {
             Some(workspace) => workspace,
-            None => Workspace::new(&band, rows.min(height))?,
+            None => Workspace {
+                memory: room()?,
+                steps: Vec::new(),
+                closed: Vec::new(),
+            },
         };
         let Workspace {
-            sides,
-            ways,
+            memory,
             steps,
             closed,
         } = &mut workspace;
-        let joined = match saddles {
-            None => Joined::Eight,
-            Some(saddles) => saddles.joins(),
+        let of_strip = StripRows {
+            index: strip,
+            rows: strip * rows..height.min((strip + 1) * rows),
         };
-        sides.find(&band, of_strip.clone(), joined)?;
-        let (plane, marks) = sides.split();
-        let ground = Ground {
-            plane,
-            is_open: band.goes_on(&of_strip),
-            rows: of_strip,
-            strip,
-            kept,
-        };
-        let mut followed = match saddles {
-            None => ground.follow(&Centers { plane }, &[], (marks, ways), steps, closed)?,
-            Some(saddles) => {
-                let walk = Edges::new(plane, saddles, ground.rows.start);
-                ground.follow(&walk, open, (marks, ways), steps, closed)?
-            }
-        };
+        let mut followed = follow(memory, of_strip, Found { steps, closed })?;
         if count == 1 {
             followed.steps = take(steps);
             followed.closed = take(closed);
@@ -205,26 +267,6 @@ pub(in crate::trace) fn follow<S: Strips>(
     };
     let strips = (0..count).into_par_iter().with_max_len(1);
     strips.map(follow).collect()
-}
-
-/// The memory in which a strip is followed, reused for strip after strip: the system would have to
-/// clear fresh memory each time.
-struct Workspace<P> {
-    sides: Sides<P>,
-    ways: Ways,
-    steps: Vec<Direction>,
-    closed: Vec<Closed>,
-}
-
-impl<P: Pixels> Workspace<P> {
-    fn new<S: Strips<Pixels = P>>(strips: &S, rows: u32) -> Result<Self> {
-        Ok(Self {
-            sides: Sides::with_room(strips, rows)?,
-            ways: Ways::default(),
-            steps: Vec::new(),
-            closed: Vec::new(),
-        })
-    }
 }
 
 /// Copies into memory of exactly that length; leaves `from` empty, with its capacity.
@@ -245,122 +287,87 @@ pub(in crate::trace) fn check_count(fragments: u64) -> Result<()> {
     Ok(())
 }
 
-/// A strip of an image or a band.
+/// A strip whose borders are followed over pixel centers.
 struct Ground<'a, P> {
     /// Its rows, with the one above and the one below.
     plane: &'a P,
-    rows: Range<u32>,
+    strip: StripRows,
     /// Whether there are rows above, and below.
     is_open: [bool; 2],
-    /// Its index.
-    strip: u32,
     kept: KeptPoints,
 }
 
 impl<P: Pixels> Ground<'_, P> {
-    /// Follows the fragments and borders. The strip's steps and closed borders stay in `steps` and
-    /// `closed`.
-    fn follow<K: Walk>(
-        self,
-        walk: &K,
-        open: &[OpenSaddle],
+    /// Follows the fragments and borders.
+    fn follow(
+        &self,
+        walk: &Centers<'_, P>,
         (marks, ways): (&mut Marks, &mut Ways),
-        steps: &mut Vec<Direction>,
-        closed: &mut Vec<Closed>,
+        found: Found<'_>,
     ) -> Result<Strip> {
-        let rows = SPARE_ROWS..SPARE_ROWS + self.rows.len();
-        match ways.find(walk, self.plane, marks, rows)? {
-            Some(next) => self.follow_by(walk, next, open, marks, steps, closed),
+        let rows = SPARE_ROWS..SPARE_ROWS + self.strip.rows.len();
+        match ways.find(self.plane, marks, rows)? {
+            Some(next) => self.follow_by(walk, next, marks, found),
             None => {
-                let next = FromPlanes::new(walk, self.plane);
-                self.follow_by(walk, next, open, marks, steps, closed)
+                let next = FromPlanes::new(walk);
+                self.follow_by(walk, next, marks, found)
             }
         }
     }
 
-    fn follow_by<K: Walk, N: NextNode>(
-        self,
-        walk: &K,
+    fn follow_by<N: NextNode>(
+        &self,
+        walk: &Centers<'_, P>,
         next: N,
-        open: &[OpenSaddle],
         marks: &mut Marks,
-        steps: &mut Vec<Direction>,
-        closed: &mut Vec<Closed>,
+        Found { steps, closed }: Found<'_>,
     ) -> Result<Strip> {
-        let Self {
+        let &Self {
             plane,
-            rows,
-            is_open: [is_open_above, is_open_below],
-            strip,
+            ref strip,
+            is_open,
             kept,
         } = self;
-        let height = (rows.end - rows.start) as usize;
-        let (first, last) = (SPARE_ROWS, SPARE_ROWS + height - 1);
-        // Entries into this strip, and entries into the adjacent strips by which borders leave.
-        let (mut from_above, mut to_above) = (Entries::none(Rim::Above), Entries::none(Rim::Below));
-        let (mut from_below, mut to_below) = (Entries::none(Rim::Below), Entries::none(Rim::Above));
-        if is_open_above {
-            from_above = Entries::of(walk, plane, first, Rim::Above)?;
-            to_above = Entries::of(walk, plane, first - 1, Rim::Below)?;
-        }
-        if is_open_below {
-            from_below = Entries::of(walk, plane, last, Rim::Below)?;
-            to_below = Entries::of(walk, plane, last + 1, Rim::Above)?;
-        }
-        let halves = halves_within(open, &rows)?;
-        let count = u64::from(from_above.count) + u64::from(from_below.count) + halves.len() as u64;
+        let rims = Rims::of(walk, plane, strip.rows.len(), is_open)?;
+        let [from_above, from_below] = &rims.from;
+        let [to_above, to_below] = &rims.to;
+        let count = u64::from(from_above.count) + u64::from(from_below.count);
         check_count(count)?;
         let mut fragments: Vec<Fragment> = with_room(count as usize, "the fragments of borders")?;
 
         let stride = plane.stride();
+        let (first, last) = (SPARE_ROWS, SPARE_ROWS + strip.rows.len() - 1);
         let mut this = StripWalk {
             walk,
             next,
             plane,
             marks,
-            first_row: rows.start,
+            first_row: strip.rows.start,
             places: first * stride..(last + 1) * stride,
             kept,
             steps,
         };
-        let mut add = |node: Node| -> Result<()> {
-            let id = fragments.len() as FragmentId;
-            let Followed { mut fragment, end } = this.follow_fragment(node, id, strip)?;
-            let Node { place, code } = end;
-            if place >= OPEN_OFFSET as usize {
-                let (x, y) = plane.coordinates(place - OPEN_OFFSET as usize);
-                fragment.exit = Exit::Saddle;
-                fragment.next = half_of(open, x, rows.start + y, code);
-            } else if place < this.places.start {
-                fragment.exit = Exit::Above;
-                fragment.next = to_above.index(place % stride, code);
-            } else {
-                fragment.exit = Exit::Below;
-                fragment.next = to_below.index(place % stride, code);
-            }
-            fragments.push(fragment);
-            Ok(())
-        };
-        for (entries, row) in [(&from_above, first), (&from_below, last)] {
-            entries.for_each::<K>(|x, code| {
-                add(Node {
-                    place: row * stride + x,
-                    code,
-                })
-            })?;
-        }
-        for &half in &halves {
-            let (x, y, code) = begin_of_half(open, half);
-            add(Node {
-                place: plane.place(x, y - rows.start),
-                code,
+        for (entries, row) in [(from_above, first), (from_below, last)] {
+            entries.for_each::<Centers<'_, P>>(|x, code| {
+                let place = row * stride + x;
+                let id = fragments.len() as FragmentId;
+                let Followed { mut fragment, end } =
+                    this.follow_fragment(Node { place, code }, id, strip.index)?;
+                let Node { place, code } = end;
+                (fragment.exit, fragment.next) = if place < this.places.start {
+                    (Exit::Above, to_above.index(place % stride, code))
+                } else {
+                    (Exit::Below, to_below.index(place % stride, code))
+                };
+                fragments.push(fragment);
+                Ok(())
             })?;
         }
         this.follow_closed(fragments.len() as FragmentId, closed)?;
         for fragment in &mut fragments {
             let side = fragment.side;
             if side != SideKey::NONE {
-                let y = side.y - rows.start;
+                let y = side.y - strip.rows.start;
                 fragment.before = this
                     .marks
                     .border_before_any(plane, side.kind(), side.x(), y);
@@ -371,8 +378,43 @@ impl<P: Pixels> Ground<'_, P> {
             fragments,
             from_above: from_above.count,
             from_below: from_below.count,
-            halves,
+            halves: Vec::new(),
             closed: Vec::new(),
+        })
+    }
+}
+
+/// The nodes by which borders enter and leave a strip.
+pub(super) struct Rims {
+    /// Entries into the strip over its upper and its lower rim.
+    pub(super) from: [Entries; 2],
+    /// Entries into the strips above and below, by which borders leave.
+    pub(super) to: [Entries; 2],
+}
+
+impl Rims {
+    /// Those of a strip of `height` rows, by a walk in its plane; of each rim beyond which there
+    /// are rows.
+    pub(super) fn of<P: Pixels, K: Walk>(
+        walk: &K,
+        plane: &P,
+        height: usize,
+        [is_open_above, is_open_below]: [bool; 2],
+    ) -> Result<Self> {
+        let (first, last) = (SPARE_ROWS, SPARE_ROWS + height - 1);
+        let entries = |is_open, row, rim| match is_open {
+            true => Entries::of(walk, plane, row, rim),
+            false => Ok(Entries::none(rim)),
+        };
+        Ok(Self {
+            from: [
+                entries(is_open_above, first, Rim::Above)?,
+                entries(is_open_below, last, Rim::Below)?,
+            ],
+            to: [
+                entries(is_open_above, first - 1, Rim::Below)?,
+                entries(is_open_below, last + 1, Rim::Above)?,
+            ],
         })
     }
 }

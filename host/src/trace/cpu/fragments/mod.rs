@@ -1,12 +1,14 @@
 //! Border following in strips of rows, on all cores.
 //!
-//! 1. **Follow** (`follow.rs`, `strip_walk.rs`): the image is divided into strips of rows, which
+//! 1. **Follow** (`follow.rs`): the image is divided into strips of rows, which
 //!    threads take one after the other. A border that stays in its strip is *closed* there: it is
 //!    followed as [`suzuki`](super::suzuki) does, and in the same order. A border that crosses the
 //!    seam between two strips falls apart into *fragments*. A fragment begins at an **entry**: the
 //!    node by which the border comes into the strip. Entries are found for 64 pixels at once
 //!    (`entries.rs`) and followed first, so the scan for unpassed starts then meets closed borders
-//!    only. Where borders are dense, steps are looked up (`ways.rs`).
+//!    only. Over centers, borders are walked along pixel by pixel (`strip_walk.rs`); where they are
+//!    dense, steps are looked up (`ways.rs`). Along edges, a scan of the strip finds their
+//!    horizontal segments and links each to the one after it (`segments/`).
 //! 2. **Join** (`join.rs`): a fragment ends where the next one enters the adjacent strip; the index
 //!    of that next one is its entry's rank in its row. Fragments are thus a permutation, and its
 //!    cycles, the **rings**, are the other borders. List ranking puts each ring's fragments in
@@ -36,8 +38,9 @@
 //! | 1 | step of a border | |
 //! | 41 | border | at most, while they are put into order |
 //! | 80 | fragment | |
-//! | 0.7 | pixel of the strips that are being followed | |
-//! | 2 | pixel of these strips | where borders are dense (`ways.rs`) |
+//! | 0.7 | pixel of the strips that are being followed | over centers |
+//! | 2 | pixel of these strips | over centers, where borders are dense (`ways.rs`) |
+//! | 12 | horizontal segment of these strips | along edges, and up to half as much to spare |
 //! | 4 | run of foreground in a row | along edges, given back before the rest |
 //! | 0.125 | pixel | along edges |
 
@@ -45,6 +48,7 @@ pub(in crate::trace) mod entries;
 pub(in crate::trace) mod follow;
 pub(in crate::trace) mod join;
 pub(in crate::trace::cpu) mod number;
+mod segments;
 mod strip_walk;
 #[cfg(test)]
 mod tests;

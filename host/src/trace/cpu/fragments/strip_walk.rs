@@ -1,4 +1,5 @@
-//! [`StripWalk`]: the walk in one strip, along its fragments and its closed borders.
+//! [`StripWalk`]: the walk over pixel centers in one strip, along its fragments and its closed
+//! borders.
 
 use std::ops::Range;
 
@@ -6,7 +7,7 @@ use super::super::chains::{Direction, NO_BORDER};
 use super::super::neighbours::{EAST, WEST};
 use super::super::pixels::{MAX_STRAIGHT, Pixels};
 use super::super::sides::{Marks, Side};
-use super::super::walk::{Node, Walk};
+use super::super::walk::{Centers, Node, Walk};
 use super::KeptPoints;
 use super::follow::{Closed, Exit, Fragment, FragmentId, SideKey, check_count};
 use super::ways::{MOST_STEPS, NextNode};
@@ -15,8 +16,8 @@ use crate::memory::reserve;
 use crate::trace::contours::BorderKind;
 
 /// The walk in one strip.
-pub(super) struct StripWalk<'a, P, K, N> {
-    pub(super) walk: &'a K,
+pub(super) struct StripWalk<'a, P, N> {
+    pub(super) walk: &'a Centers<'a, P>,
     pub(super) next: N,
     pub(super) plane: &'a P,
     pub(super) marks: &'a mut Marks,
@@ -47,14 +48,13 @@ struct FirstSide {
     turns: u32,
 }
 
-/// A fragment, and the node after it, by which its border enters the adjacent strip. At an open
-/// saddle: the fragment's last node, [`OPEN_OFFSET`](super::super::walk::OPEN_OFFSET) further.
+/// A fragment, and the node after it, by which its border enters the adjacent strip.
 pub(super) struct Followed {
     pub(super) fragment: Fragment,
     pub(super) end: Node,
 }
 
-impl<P: Pixels, K: Walk, N: NextNode> StripWalk<'_, P, K, N> {
+impl<P: Pixels, N: NextNode> StripWalk<'_, P, N> {
     /// Follows the fragment that begins at a node.
     pub(super) fn follow_fragment(
         &mut self,
@@ -82,7 +82,7 @@ impl<P: Pixels, K: Walk, N: NextNode> StripWalk<'_, P, K, N> {
             step_in,
             strip,
             steps: steps.map(|step| step as u32),
-            first: K::point(x, y, node.code),
+            first: (x, y),
             points: points(steps[1] - steps[0], turns),
             side: SideKey::NONE,
             steps_before: 0,
@@ -94,7 +94,7 @@ impl<P: Pixels, K: Walk, N: NextNode> StripWalk<'_, P, K, N> {
             let kind = kind(first_side.key);
             let (x, y) = self.coordinates(first_side.key / 2);
             fragment.side = SideKey::new(kind, x, y);
-            fragment.start = K::start(kind, x, y).0;
+            fragment.start = (x, y);
             fragment.steps_before = first_side.steps as u32;
             fragment.points_before = points(first_side.steps, first_side.turns);
         }
@@ -121,7 +121,7 @@ impl<P: Pixels, K: Walk, N: NextNode> StripWalk<'_, P, K, N> {
                 let place = self.plane.place(x, y);
                 let begin = self.steps.len();
                 let turns = match self.walk.node_at(place, aside) {
-                    Some(code) => self.follow_border(Node { place, code }, kind, id)?,
+                    Some(code) => self.follow_border(Node { place, code }, id)?,
                     None => {
                         self.marks.pass(place, WEST | EAST, id);
                         1
@@ -145,11 +145,7 @@ impl<P: Pixels, K: Walk, N: NextNode> StripWalk<'_, P, K, N> {
 
     /// Follows the border that is discovered at a node. Returns the number of points where it
     /// turns.
-    fn follow_border(&mut self, mut node: Node, kind: BorderKind, id: FragmentId) -> Result<u32> {
-        let (_, delay) = K::start(kind, 0, 0);
-        for _ in 0..delay {
-            (node, ..) = self.next.next(node);
-        }
+    fn follow_border(&mut self, node: Node, id: FragmentId) -> Result<u32> {
         let step_in = self.walk.step_in(node);
         let mut unused = FirstSide {
             key: usize::MAX,
@@ -161,7 +157,7 @@ impl<P: Pixels, K: Walk, N: NextNode> StripWalk<'_, P, K, N> {
     }
 
     /// Walks from a node, passes sides, and appends the steps. A fragment's walk ends where it
-    /// leaves the strip or reaches an open saddle; a border's ends where it began.
+    /// leaves the strip, a border's where it began.
     fn walk<const FRAGMENT: bool>(
         &mut self,
         start: Node,
@@ -187,11 +183,10 @@ impl<P: Pixels, K: Walk, N: NextNode> StripWalk<'_, P, K, N> {
                     let east = step.passed & WEST == 0;
                     let key = at.place * 2 + usize::from(east);
                     if key < first_side.key {
-                        let (_, delay) = K::start(kind(key), 0, 0);
                         *first_side = FirstSide {
                             key,
-                            steps: self.steps.len() + count - begin + delay,
-                            turns: turns + count_turns(before, &latest[..count + delay]),
+                            steps: self.steps.len() + count - begin,
+                            turns: turns + count_turns(before, &latest[..count]),
                         };
                     }
                 }
@@ -224,8 +219,8 @@ impl<P: Pixels, K: Walk, N: NextNode> StripWalk<'_, P, K, N> {
         }
     }
 
-    /// Whether a walk ends before a node: a fragment's where it leaves the strip or has come to an
-    /// open saddle, a border's where it began.
+    /// Whether a walk ends before a node: a fragment's where it leaves the strip, a border's where
+    /// it began.
     #[inline(always)]
     fn ends<const FRAGMENT: bool>(&self, node: Node, start: Node) -> bool {
         if FRAGMENT {

@@ -4,13 +4,13 @@
 //! A step that is looked up has no branches. But the bytes of all pixels with sides must be found
 //! first, which pays in strips with many sides only.
 
-use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::super::neighbours::{EAST, WEST};
 use super::super::pixels::{Pixels, SPARE_ROWS};
 use super::super::sides::Marks;
-use super::super::walk::{Node, Step, Walk, of_moves};
+use super::super::transpose::bytes_of;
+use super::super::walk::{Centers, Node, Step, Walk};
 use crate::error::Result;
 use crate::image::WORD_BITS;
 use crate::memory::{advise_large_pages, zeroed_vec};
@@ -30,20 +30,20 @@ pub(super) trait NextNode {
 }
 
 /// From the planes of pixels.
-pub(super) struct FromPlanes<'a, K> {
-    walk: &'a K,
-    /// Distances to the next node's place, by move.
-    offsets: [isize; 10],
+pub(super) struct FromPlanes<'a, P> {
+    walk: &'a Centers<'a, P>,
+    /// Distances to the next node's place, by direction.
+    offsets: [isize; 8],
 }
 
-impl<'a, K: Walk> FromPlanes<'a, K> {
-    pub(super) fn new<P: Pixels>(walk: &'a K, plane: &P) -> Self {
-        let offsets = of_moves(plane.neighbour_offsets());
+impl<'a, P: Pixels> FromPlanes<'a, P> {
+    pub(super) fn new(walk: &'a Centers<'a, P>) -> Self {
+        let offsets = walk.plane.neighbour_offsets();
         Self { walk, offsets }
     }
 }
 
-impl<K: Walk> NextNode for FromPlanes<'_, K> {
+impl<P: Pixels> NextNode for FromPlanes<'_, P> {
     const STEPS: usize = 1;
 
     #[inline(always)]
@@ -60,12 +60,11 @@ impl<K: Walk> NextNode for FromPlanes<'_, K> {
 }
 
 /// From the pixels' [`Ways`].
-pub(super) struct FromWays<'a, K> {
+pub(super) struct FromWays<'a> {
     of_pixels: &'a [u16],
     /// By the node's code and its pixel's ways. As each step waits for the one before, they are
     /// found by one load.
     moves: &'a [PackedMove; MOVES],
-    walk: PhantomData<K>,
 }
 
 /// As many as there are codes of nodes and ways of pixels.
@@ -108,7 +107,7 @@ impl PackedMove {
     }
 }
 
-impl<K: Walk> NextNode for FromWays<'_, K> {
+impl NextNode for FromWays<'_> {
     const STEPS: usize = MOST_STEPS;
 
     #[inline(always)]
@@ -127,7 +126,7 @@ impl<K: Walk> NextNode for FromWays<'_, K> {
 /// Memory for the ways of the strips of an image or a band.
 #[derive(Default)]
 pub(super) struct Ways {
-    /// By place, for pixels with sides: the pixel's [ways](Walk::ways) in the lower byte, and in
+    /// By place, for pixels with sides: the pixel's [ways](Centers::ways) in the lower byte, and in
     /// the upper one its marked sides, as a set.
     of_pixels: Vec<u16>,
     moves: Option<Box<[PackedMove; MOVES]>>,
@@ -138,27 +137,25 @@ const SAMPLED_ROWS: usize = 16;
 
 impl Ways {
     /// Finds the ways of the pixels of some rows, if there are enough sides for them to pay.
-    pub(super) fn find<'a, P: Pixels, K: Walk>(
+    pub(super) fn find<'a, P: Pixels>(
         &'a mut self,
-        walk: &K,
         plane: &P,
         marks: &Marks,
         rows: Range<usize>,
-    ) -> Result<Option<FromWays<'a, K>>> {
-        if !is_dense::<P, K>(plane, rows.clone()) {
+    ) -> Result<Option<FromWays<'a>>> {
+        if !is_dense(plane, rows.clone()) {
             return Ok(None);
         }
-        self.of_rows(walk, plane, marks, rows).map(Some)
+        self.of_rows(plane, marks, rows).map(Some)
     }
 
     /// Finds the ways of the pixels of some rows.
-    fn of_rows<'a, P: Pixels, K: Walk>(
+    fn of_rows<'a, P: Pixels>(
         &'a mut self,
-        walk: &K,
         plane: &P,
         marks: &Marks,
         rows: Range<usize>,
-    ) -> Result<FromWays<'a, K>> {
+    ) -> Result<FromWays<'a>> {
         let places = plane.stride() * (rows.end + SPARE_ROWS);
         if self.of_pixels.len() < places {
             self.of_pixels = Vec::new();
@@ -179,7 +176,7 @@ impl Ways {
                 // Borders pass pixels with sides only.
                 continue;
             }
-            let bytes = bytes_of(walk.ways(at, [above, row, below]));
+            let bytes = bytes_of(Centers::<P>::ways([above, row, below]));
             for (to, &byte) in ways.iter_mut().zip(bytemuck::bytes_of(&bytes)) {
                 *to = u16::from(byte);
             }
@@ -192,18 +189,17 @@ impl Ways {
         }
         Ok(FromWays {
             of_pixels: &self.of_pixels,
-            moves: self.moves.get_or_insert_with(|| moves::<K>(plane)),
-            walk: PhantomData,
+            moves: self.moves.get_or_insert_with(|| moves(plane)),
         })
     }
 }
 
 /// The moves of a walk in a plane.
-fn moves<K: Walk>(plane: &impl Pixels) -> Box<[PackedMove; MOVES]> {
-    let distances = of_moves(plane.neighbour_offsets());
+fn moves<P: Pixels>(plane: &P) -> Box<[PackedMove; MOVES]> {
+    let distances = plane.neighbour_offsets();
     let mut moves = Box::new([PackedMove(0); MOVES]);
     for (i, packed) in moves.iter_mut().enumerate() {
-        let step = K::step_by_ways((i & 255) as u8, (i >> 8) as u8);
+        let step = Centers::<P>::step_by_ways((i & 255) as u8, (i >> 8) as u8);
         *packed = PackedMove::new(step, distances[usize::from(step.to)]);
     }
     moves
@@ -211,7 +207,7 @@ fn moves<K: Walk>(plane: &impl Pixels) -> Box<[PackedMove; MOVES]> {
 
 /// Whether the words with vertical sides in some rows have as many on average as it takes for the
 /// ways to pay.
-fn is_dense<P: Pixels, K: Walk>(plane: &P, rows: Range<usize>) -> bool {
+fn is_dense<P: Pixels>(plane: &P, rows: Range<usize>) -> bool {
     let (mut sides, mut words) = (0, 0);
     for row in rows.step_by(SAMPLED_ROWS) {
         for at in row * plane.row_words()..(row + 1) * plane.row_words() {
@@ -220,96 +216,27 @@ fn is_dense<P: Pixels, K: Walk>(plane: &P, rows: Range<usize>) -> bool {
             words += u32::from(west | east != 0);
         }
     }
-    sides >= K::DENSE * words.max(1)
-}
-
-/// Transposes eight words into 64 bytes: byte `i` consists of bit `i` of each word.
-#[inline(always)]
-fn bytes_of(words: [u64; 8]) -> [u64; 8] {
-    #[cfg(target_arch = "x86_64")]
-    {
-        // SAFETY: all processors of the architecture have SSE2.
-        unsafe { sse2::bytes_of(words) }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        let around = trazar_kernels::trace::node_bits::Around::of_connected(0, words);
-        std::array::from_fn(|i| around.neighbourhoods(8 * i as u32))
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-mod sse2 {
-    use std::arch::x86_64::{
-        __m128i, _mm_and_si128, _mm_set1_epi64x, _mm_slli_epi64, _mm_srli_epi64, _mm_unpackhi_epi8,
-        _mm_unpacklo_epi8, _mm_xor_si128,
-    };
-
-    #[target_feature(enable = "sse2")]
-    #[inline]
-    pub(super) fn bytes_of(words: [u64; 8]) -> [u64; 8] {
-        // The words' bytes are a matrix, which three perfect shuffles transpose.
-        let mut rows: [__m128i; 4] = bytemuck::cast(words);
-        for _ in 0..3 {
-            let [a, b, c, d] = rows;
-            rows = [
-                _mm_unpacklo_epi8(a, c),
-                _mm_unpackhi_epi8(a, c),
-                _mm_unpacklo_epi8(b, d),
-                _mm_unpackhi_epi8(b, d),
-            ];
-        }
-        // Then each eight bytes, as a matrix of bits, are transposed, two matrices at a time.
-        for bits in &mut rows {
-            *bits = exchange::<7>(*bits, 0x00aa_00aa_00aa_00aa);
-            *bits = exchange::<14>(*bits, 0x0000_cccc_0000_cccc);
-            *bits = exchange::<28>(*bits, 0x0000_0000_f0f0_f0f0);
-        }
-        bytemuck::cast(rows)
-    }
-
-    /// Exchanges the bits of `mask` with those `SHIFT` further up.
-    #[target_feature(enable = "sse2")]
-    #[inline]
-    fn exchange<const SHIFT: i32>(bits: __m128i, mask: i64) -> __m128i {
-        let swap = _mm_xor_si128(bits, _mm_srli_epi64::<SHIFT>(bits));
-        let swap = _mm_and_si128(swap, _mm_set1_epi64x(mask));
-        _mm_xor_si128(bits, _mm_xor_si128(swap, _mm_slli_epi64::<SHIFT>(swap)))
-    }
+    sides >= Centers::<P>::DENSE * words.max(1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::super::neighbours::side_in;
     use super::super::super::pixels::Strips;
-    use super::super::super::saddles::Saddles;
     use super::super::super::sides::{Joined, Sides};
     use super::super::super::values::ValuePlanes;
-    use super::super::super::walk::{Centers, Edges};
     use super::*;
     use crate::generate::noise;
     use crate::image::{Samples, ValueImage};
     use crate::trace::{Band, ValueBand};
 
-    #[test]
-    fn bytes_have_a_bit_of_each_word() {
-        let image = noise(512, 1, 0.5, 3).unwrap();
-        let words: [u64; 8] = image.row(0)[..8].try_into().unwrap();
-        let bytes = bytes_of(words);
-        for (i, &byte) in bytemuck::bytes_of(&bytes).iter().enumerate() {
-            for (k, word) in words.iter().enumerate() {
-                let [of_byte, of_word] = [u64::from(byte) >> k & 1, word >> i & 1];
-                assert_eq!(of_byte, of_word, "bit {i} of word {k}");
-            }
-        }
-    }
-
     /// Compares the steps of all nodes; returns the number of nodes.
-    fn check<P: Pixels, K: Walk>(walk: &K, plane: &P, marks: &Marks, rows: u32) -> usize {
+    fn check<P: Pixels>(plane: &P, marks: &Marks, rows: u32) -> usize {
+        let walk = &Centers { plane };
         let mut ways = Ways::default();
         let inner = SPARE_ROWS..SPARE_ROWS + rows as usize;
-        let by_ways: FromWays<'_, K> = ways.of_rows(walk, plane, marks, inner.clone()).unwrap();
-        let from_planes = FromPlanes::new(walk, plane);
+        let by_ways = ways.of_rows(plane, marks, inner.clone()).unwrap();
+        let from_planes = FromPlanes::new(walk);
         let mut nodes = 0;
         for at in inner.start * plane.row_words()..inner.end * plane.row_words() {
             let row = plane.row(at);
@@ -346,23 +273,13 @@ mod tests {
         nodes
     }
 
-    /// Compares all steps over centers and along edges, with saddles of a band or not.
-    fn check_strip<S: Strips>(strip: S, saddles: &[Saddles]) -> usize {
+    /// Compares all steps of a strip.
+    fn check_strip<S: Strips>(strip: S) -> usize {
         let rows = strip.height();
-        let marked = |joined| {
-            let mut sides = Sides::with_room(&strip, rows).unwrap();
-            sides.find(&strip, 0..rows, joined).unwrap();
-            sides
-        };
-        let mut sides = marked(Joined::Eight);
+        let mut sides = Sides::with_room(&strip, rows).unwrap();
+        sides.find(&strip, 0..rows, Joined::Eight).unwrap();
         let (plane, marks) = sides.split();
-        let mut nodes = check(&Centers { plane }, plane, marks, rows);
-        for saddles in saddles {
-            let mut sides = marked(saddles.joins());
-            let (plane, marks) = sides.split();
-            nodes += check(&Edges::new(plane, saddles, 0), plane, marks, rows);
-        }
-        nodes
+        check(plane, marks, rows)
     }
 
     #[test]
@@ -375,10 +292,7 @@ mod tests {
             let band = Band::new(&own, 1)
                 .with_above(image.row(0))
                 .with_below(image.row(rows + 1));
-            let (open, _) = Saddles::of_band(band).unwrap();
-            let closed = Saddles::of(Band::whole(&own)).unwrap();
-            let mut nodes = check_strip(band, &[open, Saddles::all_joined()]);
-            nodes += check_strip(Band::whole(&own), &[closed]);
+            let mut nodes = check_strip(band) + check_strip(Band::whole(&own));
 
             let values: Vec<u8> = (0..rows * width)
                 .map(|i| {
@@ -390,8 +304,7 @@ mod tests {
             let values = ValueImage::new(samples).unwrap();
             let values = values.background(0).unwrap();
             let planes = ValuePlanes::of(&ValueBand::new(&values, 0)).unwrap();
-            let saddles = Saddles::of(&planes).unwrap();
-            nodes += check_strip(&planes, &[saddles, Saddles::all_joined()]);
+            nodes += check_strip(&planes);
             assert!(nodes > 0 || density < 0.5, "seed {seed}");
         }
     }

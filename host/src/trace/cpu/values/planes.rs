@@ -39,19 +39,6 @@ struct Links {
     south_west: u64,
 }
 
-impl Links {
-    const EAST: usize = 0;
-    const SOUTH: usize = 1;
-    const SOUTH_EAST: usize = 2;
-    const SOUTH_WEST: usize = 3;
-
-    /// All words, by direction.
-    #[inline(always)]
-    fn words(&self) -> &[u64; 4] {
-        bytemuck::cast_ref(self)
-    }
-}
-
 /// The planes of an image of values, or of a band of one with the rows beside it.
 pub(in crate::trace::cpu) struct ValuePlanes {
     width: u32,
@@ -345,20 +332,9 @@ impl Pixels for StripPlanes<'_> {
     }
 
     #[inline(always)]
-    fn ahead(&self, place: usize, code: u8) -> [bool; 2] {
-        // To the N and NE, W and NW, S and SW, E and SE. What a plane has for the other four
-        // directions is at the pixel there.
-        let up = place - self.stride();
-        let (ahead, beside, ahead_at, beside_at) = match code {
-            0 => (Links::SOUTH, Links::SOUTH_WEST, up, up + 1),
-            1 => (Links::EAST, Links::SOUTH_EAST, place - 1, up - 1),
-            2 => (Links::SOUTH, Links::SOUTH_WEST, place, place),
-            _ => (Links::EAST, Links::SOUTH_EAST, place, place),
-        };
-        let bit = |at: usize, direction: usize| {
-            self.links[at / WORD_BITS].words()[direction] >> (at % WORD_BITS) & 1 == 1
-        };
-        [bit(ahead_at, ahead), bit(beside_at, beside)]
+    fn line(&self, at: usize) -> [u64; 3] {
+        let up = at - self.row_words();
+        [self.here[up], self.here[at], self.links[up].south]
     }
 
     #[inline(always)]
