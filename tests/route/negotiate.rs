@@ -447,8 +447,51 @@ fn in_order(grid: &RoutingGrid, cell: Cell, near: Cell, before: Option<Cell>) ->
         [1, -1]
     };
     order.extend(layers.map(|layer| moved(0, 0, layer)));
-    order.extend([(1, 0), (0, 1), (-1, 0), (0, -1)].map(|(dx, dy)| moved(dx, dy, 0)));
+    order.extend([(1, 0), (-1, 0), (0, 1), (0, -1)].map(|(dx, dy)| moved(dx, dy, 0)));
     order.into_iter().flatten().collect()
+}
+
+/// Compares the path of a net of two cells with the one that the rule chooses.
+fn check_rule(grid: &RoutingGrid, [near, pin]: [Cell; 2]) -> Result<(), TestCaseError> {
+    let weights = route_oracle::weights(grid);
+    let capacities = EdgeCounts::uniform(grid, 1, 1).unwrap();
+    let options = NegotiationOptions::default().margin(20);
+    let net = Net::from_cells([near, pin]);
+    let found = Engine::cpu()
+        .negotiate(grid, &capacities, &[net], &options)
+        .unwrap();
+    let costs = route_oracle::dijkstra(grid, &[near]);
+    let cost = |cell: Cell| costs[grid.index(cell) as usize];
+    if cost(pin) == u64::MAX {
+        prop_assert_eq!(found.routes[0].unreached(), &[1][..]);
+        return Ok(());
+    }
+    let mut expected = Vec::new();
+    let (mut cell, mut before) = (pin, None);
+    while cell != near {
+        let cheapest = in_order(grid, cell, near, before)
+            .into_iter()
+            .find(|&next| {
+                let weight = weights.get(&(cell, next));
+                weight.is_some_and(|&weight| cost(next).checked_add(weight) == Some(cost(cell)))
+            });
+        let next = cheapest.unwrap();
+        expected.push((cell.min(next), cell.max(next)));
+        before = Some(cell);
+        cell = next;
+    }
+    expected.sort();
+    let edges = found.routes[0].edges().map(|(a, b)| (a.min(b), a.max(b)));
+    let mut edges: Vec<_> = edges.collect();
+    edges.sort();
+    prop_assert_eq!(
+        edges,
+        expected,
+        "not the oracle's, from {:?} to {:?}",
+        pin,
+        near
+    );
+    Ok(())
 }
 
 proptest! {
@@ -459,38 +502,37 @@ proptest! {
     fn of_cheapest_paths_the_rule_chooses(case in any_case(), two_ways in any::<bool>()) {
         // Few different weights, so that many paths are equally cheap.
         let grid = with_weights(&case.grid, |weight| 1 + u32::from(two_ways && weight == 5));
-        let weights = route_oracle::weights(&grid);
-        let capacities = EdgeCounts::uniform(&grid, 1, 1).unwrap();
-        let options = NegotiationOptions::default().margin(20);
         for net in case.nets.iter().filter(|net| net.pins.len() == 2) {
-            let [near, pin] = [0, 1].map(|pin| net.pins[pin].cells[0]);
-            let net = Net::from_cells([near, pin]);
-            let found = Engine::cpu().negotiate(&grid, &capacities, &[net], &options).unwrap();
-            let costs = route_oracle::dijkstra(&grid, &[near]);
-            let cost = |cell: Cell| costs[grid.index(cell) as usize];
-            if cost(pin) == u64::MAX {
-                prop_assert_eq!(found.routes[0].unreached(), &[1][..]);
-                continue;
+            check_rule(&grid, [0, 1].map(|pin| net.pins[pin].cells[0]))?;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(20))]
+
+    /// Between all cells of small grids with blocked edges, where paths go away from the tree first.
+    #[test]
+    fn of_cheapest_detours_the_rule_chooses(
+        (width, height, layers) in (1u32..4, 1u32..4, 1u32..4),
+        drawn in prop::collection::vec(prop_oneof![Just(1), Just(1), Just(2), Just(BLOCKED)], 54),
+    ) {
+        let mut weights = drawn.into_iter();
+        let mut some = |count: u32| -> Vec<u32> { weights.by_ref().take(count as usize).collect() };
+        let planes: Vec<_> = (0..layers)
+            .map(|_| {
+                let (right, down) = (some((width - 1) * height), some(width * (height - 1)));
+                RoutingGrid::from_edges(width, height, &right, &down).unwrap()
+            })
+            .collect();
+        let grid = RoutingGrid::stack(&planes, &some((layers - 1) * width * height)).unwrap();
+        let cells = || (0..layers).flat_map(|layer| {
+            (0..width * height).map(move |i| Cell { layer, y: i / width, x: i % width })
+        });
+        for near in cells() {
+            for pin in cells() {
+                check_rule(&grid, [near, pin])?;
             }
-            let mut expected = Vec::new();
-            let (mut cell, mut before) = (pin, None);
-            while cell != near {
-                let cheapest = in_order(&grid, cell, near, before).into_iter().find(|&next| {
-                    let weight = weights.get(&(cell, next));
-                    weight.is_some_and(|&weight| {
-                        cost(next).checked_add(weight) == Some(cost(cell))
-                    })
-                });
-                let next = cheapest.unwrap();
-                expected.push((cell.min(next), cell.max(next)));
-                before = Some(cell);
-                cell = next;
-            }
-            expected.sort();
-            let edges = found.routes[0].edges().map(|(a, b)| (a.min(b), a.max(b)));
-            let mut edges: Vec<_> = edges.collect();
-            edges.sort();
-            prop_assert_eq!(edges, expected, "from {:?} to {:?}", pin, near);
         }
     }
 }
