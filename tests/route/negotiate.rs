@@ -511,7 +511,8 @@ proptest! {
 proptest! {
     #![proptest_config(cases(20))]
 
-    /// Between all cells of small grids with blocked edges, where paths go away from the tree first.
+    /// Between all cells of small grids with blocked edges, where a path may first go away from the
+    /// tree.
     #[test]
     fn of_cheapest_detours_the_rule_chooses(
         (width, height, layers) in (1u32..4, 1u32..4, 1u32..4),

@@ -4,7 +4,8 @@
 use std::ops::Range;
 
 use super::fragments::check_count;
-use super::saddles::OpenSaddle;
+use super::saddles::{Diagonal, OpenSaddle};
+use super::walk::Rim;
 use crate::error::Result;
 use crate::memory::with_room;
 
@@ -26,18 +27,17 @@ pub(super) fn halves_within(open: &[OpenSaddle], rows: &Range<u32>) -> Result<Ve
     Ok(halves)
 }
 
-/// The half of an open saddle that ends a walk along the side `code` of pixel `(x, y)`.
-pub(super) fn half_of(open: &[OpenSaddle], x: u32, y: u32, code: u8) -> u32 {
-    // E and N sides end at an upper corner, W and S sides at a lower one; E and S sides at the
-    // right one, N and W sides at the left one.
-    let is_upper_pixel = code >= 2;
-    let corner = (
-        y + u32::from(is_upper_pixel),
-        x + u32::from(matches!(code, 0 | 3)),
-    );
-    // Ends of E and W sides are rising saddles, which come after falling ones at the same corner.
-    let is_rising = code.is_multiple_of(2);
-    let saddle = open
-        .partition_point(|saddle| ((saddle.y, saddle.x), !saddle.falling) < (corner, is_rising));
-    2 * saddle as u32 + u32::from(!is_upper_pixel)
+/// The half of the open saddle on a diagonal at the upper left corner of pixel `(x, y)`: that of its
+/// upper pixel or that of its lower one.
+pub(super) fn half_of(
+    open: &[OpenSaddle],
+    (x, y): (u32, u32),
+    diagonal: Diagonal,
+    pixel: Rim,
+) -> u32 {
+    // Rising saddles come after falling ones at the same corner.
+    let is_rising = diagonal == Diagonal::Rising;
+    let saddle =
+        open.partition_point(|saddle| (saddle.y, saddle.x, !saddle.falling) < (y, x, is_rising));
+    2 * saddle as u32 + u32::from(pixel == Rim::Below)
 }

@@ -42,7 +42,7 @@ pub(in crate::trace) struct Saddles {
 }
 
 /// How the two pixels of a saddle lie.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::trace) enum Diagonal {
     /// To the upper left and lower right of the corner.
     Falling = 0,

@@ -146,7 +146,7 @@ pub(in crate::trace) struct Strip {
 
 /// Follows all borders of an image or a band in strips of `rows` rows: along edges if there are
 /// saddles, else over pixel centers. If `open` is empty, no fragment begins or ends at an open
-/// saddle.
+/// saddle. `kept` applies to centers; along edges, the points where a border turns are kept.
 pub(in crate::trace) fn follow<S: Strips>(
     band: S,
     saddles: Option<&Saddles>,
@@ -158,7 +158,7 @@ pub(in crate::trace) fn follow<S: Strips>(
     let rows_of_strips = rows.min(band.height());
     match saddles {
         None => {
-            let room = || Sides::with_room(&band, rows_of_strips);
+            let room = || Ok((Sides::with_room(&band, rows_of_strips)?, Ways::default()));
             let follow = |memory: &mut (Sides<S::Pixels>, Ways), strip: StripRows, found: Found| {
                 let (sides, ways) = memory;
                 sides.find(&band, strip.rows.clone(), Joined::Eight)?;
@@ -170,15 +170,9 @@ pub(in crate::trace) fn follow<S: Strips>(
                     strip,
                     kept,
                 };
-                ground.follow(&Centers { plane }, (marks, ways), found)
+                ground.follow((marks, ways), found)
             };
-            strip_by_strip(
-                &band,
-                rows,
-                progress,
-                || Ok((room()?, Ways::default())),
-                follow,
-            )
+            strip_by_strip(&band, rows, progress, room, follow)
         }
         Some(saddles) => {
             let room = || Ok((band.room(rows_of_strips)?, Segments::default()));
@@ -191,7 +185,6 @@ pub(in crate::trace) fn follow<S: Strips>(
                     open,
                     is_open: band.goes_on(&strip.rows),
                     strip,
-                    kept,
                 };
                 ground.follow(segments, found)
             };
@@ -299,12 +292,8 @@ struct Ground<'a, P> {
 
 impl<P: Pixels> Ground<'_, P> {
     /// Follows the fragments and borders.
-    fn follow(
-        &self,
-        walk: &Centers<'_, P>,
-        (marks, ways): (&mut Marks, &mut Ways),
-        found: Found<'_>,
-    ) -> Result<Strip> {
+    fn follow(&self, (marks, ways): (&mut Marks, &mut Ways), found: Found<'_>) -> Result<Strip> {
+        let walk = &Centers { plane: self.plane };
         let rows = SPARE_ROWS..SPARE_ROWS + self.strip.rows.len();
         match ways.find(self.plane, marks, rows)? {
             Some(next) => self.follow_by(walk, next, marks, found),

@@ -12,7 +12,6 @@ use super::corners::{
 use super::{End, Ground, NONE, Seams, SegmentId, Segments};
 use crate::error::Result;
 use crate::image::WORD_BITS;
-use crate::trace::contours::BorderKind;
 
 /// The segments of the line so far that have not ended, above the line and below it.
 #[derive(Clone, Copy)]
@@ -32,6 +31,18 @@ pub(super) struct Unended {
 
 /// One line in this many is sampled to tell how much room segments take.
 const SAMPLED_LINES: usize = 16;
+
+impl Unended {
+    /// After the corner in column `x`, where the segment ends if `ends`, and `new` begins if
+    /// `begins`, after or before a turn down if `is_down`.
+    #[inline(always)]
+    fn after(self, ends: bool, begins: bool, new: SegmentId, is_down: bool, x: u32) -> Self {
+        Self {
+            id: select(begins, new, select(ends, NONE, self.id)),
+            down: select(begins, select(is_down, x + 1, 0), self.down),
+        }
+    }
+}
 
 impl<P: Pixels> Ground<'_, P> {
     /// About how many segments there are, with an eighth to spare: arrays that grow are copied.
@@ -131,11 +142,7 @@ impl<P: Pixels> Ground<'_, P> {
     #[inline(never)]
     pub(super) fn add_top(&self, segments: &mut Segments, top: Unended, y: u32) -> Result<()> {
         let x = top.down - 1;
-        // The segment of an outer border ends at its left end.
-        let kind = match segments.ends[top.id as usize].x == x {
-            true => BorderKind::Outer,
-            false => BorderKind::Hole,
-        };
+        let kind = segments.ends[top.id as usize].kind(x);
         segments.add_top(self.top(segments, top.id, kind, [x, y]))
     }
 }
@@ -205,18 +212,20 @@ impl Segments {
                 tops[count % (2 * WORD_BITS)] = below;
                 count += 1;
             }
-            let is_right = has(ABOVE_RIGHT_BACK | ABOVE_RIGHT_ACROSS);
-            let is_left = has(ABOVE_LEFT_BACK | ABOVE_LEFT_ACROSS);
-            let above_id = select(is_right, NONE, ended_above);
-            above.id = select(is_left, new_above, above_id);
-            let down = select(has(ABOVE_LEFT_ACROSS), x + 1, 0);
-            above.down = select(is_left, down, above.down);
-            let is_right = has(BELOW_RIGHT_BACK | BELOW_RIGHT_ACROSS);
-            let is_left = has(BELOW_LEFT_BACK | BELOW_LEFT_ACROSS);
-            let below_id = select(is_right, NONE, ended_below);
-            below.id = select(is_left, new_below, below_id);
-            let down = select(has(BELOW_LEFT_BACK), x + 1, 0);
-            below.down = select(is_left, down, below.down);
+            above = above.after(
+                has(ABOVE_RIGHT_BACK | ABOVE_RIGHT_ACROSS),
+                has(ABOVE_LEFT_BACK | ABOVE_LEFT_ACROSS),
+                new_above,
+                has(ABOVE_LEFT_ACROSS),
+                x,
+            );
+            below = below.after(
+                has(BELOW_RIGHT_BACK | BELOW_RIGHT_ACROSS),
+                has(BELOW_LEFT_BACK | BELOW_LEFT_ACROSS),
+                new_below,
+                has(BELOW_LEFT_BACK),
+                x,
+            );
         }
         self.count = new;
         *line = Line { y, above, below };

@@ -39,7 +39,6 @@ use super::super::pixels::{Pixels, SPARE_ROWS};
 use super::super::saddle_halves::halves_within;
 use super::super::saddles::{OpenSaddle, Saddles};
 use super::super::walk::Edges;
-use super::KeptPoints;
 use super::follow::{Exit, Found, FragmentId, Rims, SideKey, Strip, StripRows, check_count};
 use crate::error::{Error, Result};
 use crate::image::WORD_BITS;
@@ -87,6 +86,16 @@ impl End {
 
     const fn is_top(self) -> bool {
         self.y & TOP != 0
+    }
+
+    /// The kind of a border that begins in column `x`, if this is the end of its top: the segment
+    /// of an outer border ends at its left end.
+    const fn kind(self, x: u32) -> BorderKind {
+        if self.x == x {
+            BorderKind::Outer
+        } else {
+            BorderKind::Hole
+        }
     }
 }
 
@@ -139,7 +148,6 @@ pub(super) struct Ground<'a, P> {
     pub(super) strip: StripRows,
     /// Whether there are rows above, and below.
     pub(super) is_open: [bool; 2],
-    pub(super) kept: KeptPoints,
 }
 
 /// Where fragments begin and end.
@@ -311,10 +319,10 @@ impl Segments {
         NO_BORDER
     }
 
-    /// The border that a segment belongs to, once it has been walked along.
+    /// The border that a segment belongs to, once it has been walked along. [`NONE`] never is.
     fn border_of(&self, segment: SegmentId) -> FragmentId {
         match self.next[segment as usize] {
-            border if segment != NONE && border & WALKED != 0 => border & !WALKED,
+            border if border & WALKED != 0 => border & !WALKED,
             _ => NO_BORDER,
         }
     }

@@ -61,14 +61,11 @@ impl Arrival {
         }
     }
 
-    /// The node with which a border comes to the corner in column `x`: the column of its pixel,
-    /// and its code.
-    const fn node(self, x: u32) -> (u32, u8) {
+    /// The diagonal of the corner on which the border's pixel is.
+    const fn diagonal(self) -> Diagonal {
         match self {
-            Self::Up => (x - 1, 0),
-            Self::West => (x, 1),
-            Self::Down => (x, 2),
-            Self::East => (x - 1, 3),
+            Self::East | Self::West => Diagonal::Falling,
+            Self::Up | Self::Down => Diagonal::Rising,
         }
     }
 }
@@ -82,7 +79,8 @@ impl Departure {
         }
     }
 
-    /// The node with which a border leaves the corner in column `x`.
+    /// The node with which a border leaves the corner in column `x`: the column of its pixel, and
+    /// its code.
     const fn node(self, x: u32) -> (u32, u8) {
         match self {
             Self::Up => (x - 1, 0),
@@ -144,31 +142,30 @@ impl Corner<'_> {
 
     /// The ways of all borders that come to the corner.
     fn ways(&self) -> impl Iterator<Item = Way> {
-        use Diagonal::{Falling, Rising};
         let Corners {
             above_right,
             above_left,
             below_right,
             below_left,
         } = *self.corners;
-        let way = |arrival, departure, is_open| Way {
+        let way = |arrival: Arrival, departure| Way {
             arrival,
             departure,
-            is_open,
+            is_open: self.is_open(arrival.diagonal()),
         };
         let east = self.has(above_right.at).then(|| {
             let departure = match self.has(above_right.across) {
                 true => Departure::Down,
                 false => Departure::Up,
             };
-            way(Arrival::East, departure, self.is_open(Falling))
+            way(Arrival::East, departure)
         });
         let west = self.has(below_left.at).then(|| {
             let departure = match self.has(below_left.across) {
                 true => Departure::Up,
                 false => Departure::Down,
             };
-            way(Arrival::West, departure, self.is_open(Falling))
+            way(Arrival::West, departure)
         });
         let down = self.has(self.sides.above[DOWN]).then(|| {
             let departure = if self.turns_back(above_left) {
@@ -178,7 +175,7 @@ impl Corner<'_> {
             } else {
                 Departure::Down
             };
-            way(Arrival::Down, departure, self.is_open(Rising))
+            way(Arrival::Down, departure)
         });
         let up = self.has(self.sides.below[UP]).then(|| {
             let departure = if self.turns_back(below_right) {
@@ -188,7 +185,7 @@ impl Corner<'_> {
             } else {
                 Departure::Up
             };
-            way(Arrival::Up, departure, self.is_open(Rising))
+            way(Arrival::Up, departure)
         });
         [east, west, down, up].into_iter().flatten()
     }
@@ -326,9 +323,8 @@ impl<P: Pixels> Ground<'_, P> {
         match own {
             [false, false] => return Ok(()),
             [true, true] if way.is_open => {
-                let (column, code) = arrival.node(x);
-                let row = self.strip.rows.start + y - u32::from(arrival.rim() == Rim::Above);
-                let half = half_of(seams.open, column, row, code);
+                let saddle = (x, self.strip.rows.start + y);
+                let half = half_of(seams.open, saddle, arrival.diagonal(), arrival.rim());
                 let fragment = seams.of_half(half);
                 let entry = segments.set_entry(fragment, arrival.direction(), corner.end());
                 let exit = segments.add_exit(Exit::Saddle, half, corner.end())?;

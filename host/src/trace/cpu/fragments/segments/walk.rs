@@ -1,8 +1,8 @@
-//! Walking along the linked segments: from cycles and paths to chain codes.
+//! Walking along the linked segments: from cycles and paths to chain codes. Along edges, the points
+//! where a border turns are those that are kept.
 
 use super::super::super::chains::Direction;
 use super::super::super::pixels::Pixels;
-use super::super::KeptPoints;
 use super::super::follow::{Closed, Exit, Fragment, FragmentId, SideKey, check_count};
 use super::steps::{Steps, Straight};
 use super::{EXIT, End, Ground, SegmentId, Segments, Top, WALKED, first_column, first_of};
@@ -77,7 +77,7 @@ impl<P: Pixels> Ground<'_, P> {
         let exit = segments.walk_along(segment, id) & !EXIT;
         (fragment.exit, fragment.next) = segments.exits[exit as usize];
         fragment.steps[1] = steps.len() as u32;
-        fragment.points = self.count_points(so_far.steps, so_far.turns);
+        fragment.points = so_far.turns;
         Ok(fragment)
     }
 
@@ -96,16 +96,8 @@ impl<P: Pixels> Ground<'_, P> {
             fragment.side = side;
             fragment.start = (x, y);
             fragment.steps_before = so_far.steps as u32;
-            fragment.points_before = self.count_points(so_far.steps, so_far.turns);
+            fragment.points_before = so_far.turns;
             fragment.before = segment;
-        }
-    }
-
-    /// The number of points to keep.
-    fn count_points(&self, steps: usize, turns: u32) -> u32 {
-        match self.kept {
-            KeptPoints::All => steps as u32,
-            KeptPoints::Turns => turns,
         }
     }
 
@@ -125,19 +117,16 @@ impl<P: Pixels> Ground<'_, P> {
             check_count(u64::from(first_id) + closed.len() as u64 + 1)?;
             let id = first_id + closed.len() as FragmentId;
             let end = segments.ends[top.segment as usize];
-            let kind = match top.x == end.x {
-                true => BorderKind::Outer,
-                false => BorderKind::Hole,
-            };
+            let kind = end.kind(top.x);
             let before = segments.border_of(top.before);
-            let first_step = steps.len();
             let count = segments.walk_border(&top, kind, id, steps)?;
             reserve(closed, 1, "the borders")?;
             let y = self.strip.rows.start + end.line();
             closed.push(Closed {
                 side: SideKey::new(kind, first_column(kind, top.x), y),
                 steps_end: steps.len() as u32,
-                points: self.count_points(steps.len() - first_step, 2 * count),
+                // Each segment begins and ends where the border turns.
+                points: 2 * count,
                 before,
             });
         }
