@@ -140,8 +140,7 @@ fn improving_trees_can_be_cancelled_at_every_stage() {
         .nets(2)
         .pins(12);
     let case = &case.generate(seed()).unwrap();
-    // Of each of two nets: trees from other roots, a tree from all pins at once, three times
-    // exchanges, steps.
+    // Of each of two nets: exchanges, a tree from all pins at once, twice exchanges, steps.
     let (steps, hour) = (Effort::Steps(200), Effort::Time(Duration::from_secs(3600)));
     for (effort, limits) in [
         (steps, &[0.1, 0.15, 0.2, 0.24, 0.3, 0.35, 0.4, 0.8][..]),

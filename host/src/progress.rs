@@ -1,8 +1,12 @@
 //! Progress reports.
 
 use std::ops::{ControlFlow, Range};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::error::{Error, Result};
+
+/// What a share of 1 is stored as.
+const WHOLE: u64 = 1 << 32;
 
 /// Called from time to time, on a working thread, with the share of the work that is done, from 0
 /// to 1. [`ControlFlow::Break`] ends the work.
@@ -35,6 +39,38 @@ impl Progress<'_> {
         let (start, len) = (part.start as f64, (part.end - part.start) as f64);
         let of_part = |share: f64| report((start + share * len) / total as f64);
         work(&Progress(Some(&of_part)))
+    }
+
+    /// Calls `first` and `second` at the same time if several threads are `worth_waking`, otherwise
+    /// one after the other. Each makes up half of the progress.
+    ///
+    /// # Errors
+    /// Those of `first`, or else of `second`.
+    pub(crate) fn both<A: Send, B: Send>(
+        &self,
+        worth_waking: bool,
+        first: impl FnOnce(&Progress<'_>) -> Result<A> + Send,
+        second: impl FnOnce(&Progress<'_>) -> Result<B> + Send,
+    ) -> Result<(A, B)> {
+        let done = [0, 1].map(|_| AtomicU64::new(0));
+        let report = |i: usize, share: f64| {
+            done[i].store((share * WHOLE as f64) as u64, Relaxed);
+            self.flow(done.iter().map(|done| done.load(Relaxed)).sum(), 2 * WHOLE)
+        };
+        let of_first = |share: f64| report(0, share);
+        let of_second = |share: f64| report(1, share);
+        let first = || {
+            let result = first(&Progress(Some(&of_first)));
+            done[0].store(WHOLE, Relaxed);
+            result
+        };
+        let second = || second(&Progress(Some(&of_second)));
+        if worth_waking {
+            let (first, second) = rayon::join(first, second);
+            Ok((first?, second?))
+        } else {
+            Ok((first()?, second()?))
+        }
     }
 
     /// Reports, every 64 rows, that the borders up to row `y` of `height` are followed; following

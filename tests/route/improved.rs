@@ -176,21 +176,28 @@ fn more_effort_never_costs_more() {
     }
 }
 
+/// Large nets, which several threads improve together, and small ones, which they share.
 #[test]
 fn trees_are_the_same_on_any_number_of_threads() {
-    let recipe = Recipe {
-        width: 300,
-        height: 240,
-        most: 90,
-        pins: 60,
-        seed: 5,
-        ..USUAL
-    };
-    let Case { grid, nets, .. } = recipe.draw();
-    let expected = improved(&grid, &nets[0]);
-    for threads in THREADS {
-        let found = on_threads(threads, || improved(&grid, &nets[0]));
-        assert_eq!(found, expected, "{threads} threads");
+    for (nets, pins, windows) in [(1, 30, false), (12, 9, true)] {
+        let recipe = Recipe {
+            width: 440,
+            height: 330,
+            most: 90,
+            pins,
+            nets,
+            windows,
+            seed: 5,
+            ..USUAL
+        };
+        let Case { grid, nets, .. } = recipe.draw();
+        let options = RouteOptions::default().tree(TreeKind::Improved);
+        let routes = || Engine::cpu().route(&grid, &nets, &options).unwrap();
+        let one_by_one: Vec<Route> = nets.iter().map(|net| improved(&grid, net)).collect();
+        for threads in THREADS {
+            let found = on_threads(threads, routes);
+            assert_eq!(found, one_by_one, "{threads} threads");
+        }
     }
 }
 

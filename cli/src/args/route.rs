@@ -171,7 +171,7 @@ pub(crate) enum RouteFormat {
 values! { TreeKind => Option<trazar::route::TreeKind> {
     /// The nearest pin joins the tree, again and again
     Nearest => Some(trazar::route::TreeKind::Nearest),
-    /// The best of several trees, improved piece by piece: never more expensive, often cheaper
+    /// Two trees, improved piece by piece and merged: never more expensive, often cheaper
     Improved => Some(trazar::route::TreeKind::Improved),
     /// Paths with the fewest edges, whatever they cost, by breadth-first search on the CPU
     FewestEdges => None,

@@ -451,30 +451,28 @@ impl RoutingGrid {
     #[inline(always)]
     pub(crate) fn neighbours(&self, index: u32) -> impl Iterator<Item = (u32, u32)> + use<> {
         let (w, n) = (self.width as usize, index as usize);
-        let mut found = [(0, 0); 6];
-        let mut count = 0;
-        let mut add = |to: usize, weight: u32| {
-            found[count] = (to as u32, weight);
-            count += usize::from(weight != BLOCKED);
-        };
         // The last cell of a row has no edge to the right, so the edge before the first cell of the
         // next row does not exist either.
-        if n >= 1 {
-            add(n - 1, self.right[n - 1]);
-        }
-        if n >= w {
-            add(n - w, self.down[n - w]);
-        }
-        add(n + 1, self.right[n]);
-        add(n + w, self.down[n]);
-        if !self.via.is_empty() {
-            let area = w * self.height as usize;
-            if n >= area {
-                add(n - area, self.via[n - area]);
-            }
-            add(n + area, self.via[n]);
-        }
-        found.into_iter().take(count)
+        let back = |by: usize, weights: &[u32]| match n.checked_sub(by) {
+            Some(to) => (to as u32, weights[to]),
+            None => (0, BLOCKED),
+        };
+        let forth = |by: usize, weights: &[u32]| ((n + by) as u32, weights[n]);
+        let area = w * self.height as usize;
+        let [below, above] = if self.via.is_empty() {
+            [(0, BLOCKED); 2]
+        } else {
+            [back(area, &self.via), forth(area, &self.via)]
+        };
+        let edges = [
+            back(1, &self.right),
+            back(w, &self.down),
+            forth(1, &self.right),
+            forth(w, &self.down),
+            below,
+            above,
+        ];
+        edges.into_iter().filter(|&(_, weight)| weight != BLOCKED)
     }
 }
 

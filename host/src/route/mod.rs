@@ -253,8 +253,8 @@ pub enum TreeKind {
     /// The tree of the report (see [the module](self)): it joins the nearest pin, again and again.
     #[default]
     Nearest,
-    /// A better tree, where one is found: the best of several, improved piece by piece on the
-    /// processor. It never costs more than [`Nearest`](Self::Nearest), and takes several times as
+    /// A better tree, where one is found: two trees, improved piece by piece on the processor, and
+    /// merged. It never costs more than [`Nearest`](Self::Nearest), and takes about 15 times as
     /// long.
     Improved,
 }
@@ -271,8 +271,8 @@ names! { TreeKind, "tree" {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Effort {
-    /// As many steps as take about as long as two searches of the grid, or some milliseconds if
-    /// that is more; 48 steps and 4 per pin at most. The tree is the same in every run.
+    /// As many steps as take about as long as three searches of the grid, or some milliseconds if
+    /// that is more; 72 steps and 6 per pin at most. The tree is the same in every run.
     #[default]
     Usual,
     /// This many steps for each net. The tree is the same in every run.

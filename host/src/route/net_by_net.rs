@@ -114,9 +114,36 @@ pub(crate) fn route_at_once(
     progress: &Progress<'_>,
     connect: impl Fn(&RoutingGrid, &PinCells, &Progress<'_>) -> Result<Joined> + Sync,
 ) -> Result<Vec<Route>> {
-    /// The most cells that are searched at the same time, some 3 GB of search states. A single net
-    /// may have more.
-    const MOST_CELLS: u64 = 1 << 27;
+    /// What a search takes.
+    const CELL_BYTES: u64 = 24;
+    at_once(
+        grid,
+        nets,
+        CELL_BYTES,
+        progress,
+        |_, grid, pins, progress| connect(grid, pins, progress),
+    )
+}
+
+/// A net whose turn it is.
+pub(crate) struct Turn {
+    /// Its index.
+    pub(crate) net: usize,
+    /// The number of nets that are routed at the same time.
+    pub(crate) at_once: usize,
+}
+
+/// As [`route_at_once`], for a search that takes `cell_bytes` per cell of the net's window.
+/// `connect` is told which net it is.
+pub(crate) fn at_once(
+    grid: &RoutingGrid,
+    nets: &[Net],
+    cell_bytes: u64,
+    progress: &Progress<'_>,
+    connect: impl Fn(Turn, &RoutingGrid, &PinCells, &Progress<'_>) -> Result<Joined> + Sync,
+) -> Result<Vec<Route>> {
+    /// The memory that searches take at the same time. A single net may take more.
+    const MOST_BYTES: u64 = 3 << 30;
     let windows = Net::check_all(nets, grid.width(), grid.height(), grid.layers())?;
     let cells = |window: &Window| {
         u64::from(window.width) * u64::from(window.height) * u64::from(grid.layers())
@@ -129,7 +156,11 @@ pub(crate) fn route_at_once(
     let searched = searched.map(|(_, window)| cells(window));
     let all = searched.fold(0, u64::saturating_add);
     if nets.len() < 2 || !threads::are_worth_waking(all) {
-        return route_each(grid, nets, progress, connect);
+        let mut next = 0..;
+        return route_each(grid, nets, progress, |grid, pins, progress| {
+            let net = next.next().unwrap_or_default();
+            connect(Turn { net, at_once: 1 }, grid, pins, progress)
+        });
     }
     let done = AtomicU64::new(0);
     // A net's own share is of no interest, but it must learn that the work is to end.
@@ -137,11 +168,13 @@ pub(crate) fn route_at_once(
         |_| -> ControlFlow<()> { progress.flow(done.load(Ordering::Relaxed), nets.len() as u64) };
     let progress_of_net = Progress(progress.0.is_some().then_some(&flow));
     let largest = windows.iter().map(cells).max().unwrap_or(1);
-    let at_once = (MOST_CELLS / largest.max(1)).max(1);
+    let fit = MOST_BYTES / largest.saturating_mul(cell_bytes).max(1);
+    let threads = rayon::current_num_threads();
+    let at_once = usize::try_from(fit).unwrap_or(threads).clamp(1, threads);
     // Each group is routed by one thread, so no more nets than groups are routed at a time.
-    let group = match at_once >= rayon::current_num_threads() as u64 {
+    let group = match at_once == threads {
         true => 1,
-        false => nets.len().div_ceil(at_once as usize),
+        false => nets.len().div_ceil(at_once),
     };
     let mut found: Vec<Option<Result<Route>>> = Vec::new();
     reserve(&mut found, nets.len(), ROUTES)?;
@@ -149,12 +182,14 @@ pub(crate) fn route_at_once(
     found
         .par_iter_mut()
         .zip(nets.par_iter().zip(&windows))
+        .enumerate()
         .with_min_len(group)
         .with_max_len(group)
-        .for_each(|(found, (net, &window))| {
+        .for_each(|(net, (found, (pins, &window)))| {
+            let turn = Turn { net, at_once };
             let connect =
-                |grid: &RoutingGrid, pins: &PinCells| connect(grid, pins, &progress_of_net);
-            *found = Some(route_one(grid, net, window, connect));
+                |grid: &RoutingGrid, pins: &PinCells| connect(turn, grid, pins, &progress_of_net);
+            *found = Some(route_one(grid, pins, window, connect));
             done.fetch_add(1, Ordering::Relaxed);
         });
     let mut routes = Vec::new();

@@ -374,10 +374,15 @@ pub(super) struct Queue {
 impl Queue {
     /// For edges that weigh less than `weights`; 0 is no limit.
     pub(super) fn new(weights: u32) -> Self {
+        Self::with_span(weights, SPAN)
+    }
+
+    /// As [`new`](Self::new), with buckets so wide that the heaviest edge spans about `span`.
+    pub(super) fn with_span(weights: u32, span: u32) -> Self {
         let bits = u32::BITS - weights.wrapping_sub(1).leading_zeros();
         Self {
             buckets: Vec::new(),
-            shift: bits.saturating_sub(SPAN.ilog2()),
+            shift: bits.saturating_sub(span.ilog2()),
             occupied: Vec::new(),
             start: 0,
             spare: Vec::new(),

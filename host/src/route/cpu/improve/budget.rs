@@ -9,10 +9,10 @@ use crate::route::grid::RoutingGrid;
 
 /// The usual effort ends when steps have set this many labels, plus the second number per cell of
 /// the grid. A label takes about as much work as one of a search of the whole grid does.
-const USUAL_LABELS: [u64; 2] = [5_000, 2];
+const USUAL_LABELS: [u64; 2] = [7_500, 3];
 
 /// The usual effort takes at most this many steps, plus the second number per pin.
-const USUAL_STEPS: [u64; 2] = [48, 4];
+const USUAL_STEPS: [u64; 2] = [72, 6];
 
 /// What one net may take.
 pub(super) struct Budget {

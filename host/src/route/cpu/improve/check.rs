@@ -3,9 +3,13 @@
 
 use trazar_test_seeds::Random;
 
-use super::diagram::{Diagram, NONE};
+use super::diagram::Diagram;
 use super::exchange::Exchange;
+use super::links::Link;
+use super::pieces::{NONE, Part};
 use crate::Engine;
+use crate::progress::Progress;
+use crate::route::cpu::dijkstra;
 use crate::route::{BLOCKED, Effort, Net, Pin, RouteOptions, RoutingGrid, TreeKind};
 
 impl Exchange<'_> {
@@ -14,21 +18,23 @@ impl Exchange<'_> {
         let mut fresh = Diagram::new(self.grid).unwrap();
         fresh.new_piece().unwrap();
         for &cell in &cells {
-            fresh.set_piece(cell, 0);
+            fresh.pieces.set(cell, 0);
         }
-        fresh.fill().unwrap();
+        fresh.fill(&Progress::SILENT).unwrap();
         for cell in 0..self.grid.cell_count() {
             assert_eq!(fresh.cost(cell), self.diagram.cost(cell), "cell {cell}");
             let on_tree = self.states[cell as usize] != 0;
-            assert_eq!(self.diagram.piece(cell) != NONE, on_tree, "cell {cell}");
+            assert_eq!(self.diagram.pieces.of(cell) != NONE, on_tree, "cell {cell}");
             if let Some(base) = self.diagram.base(cell) {
                 assert!(self.states[base as usize] != 0, "cell {cell}");
             }
         }
+        self.check_pieces();
+        self.diagram.check_ways();
         self.diagram.check_borders();
         for &cell in cells.iter().filter(|&&cell| self.is_key(cell)) {
             for next in self.tree_neighbours(cell) {
-                assert_ne!(self.diagram.piece(next), self.diagram.piece(cell));
+                assert_ne!(self.diagram.pieces.of(next), self.diagram.pieces.of(cell));
             }
         }
         // Edges and groups join the cells without a cycle, so there is one tree.
@@ -49,6 +55,32 @@ impl Exchange<'_> {
             left -= 1;
         }
         assert_eq!(left, 1, "parts");
+    }
+}
+
+impl Exchange<'_> {
+    /// Checks that `link` is the shortest path between `part` and the rest of the tree, if it costs
+    /// less than `limit`. One part in eight is checked.
+    pub(super) fn check_link(&self, part: &Part, limit: u64, link: Option<Link>) {
+        if !self.last_part.is_multiple_of(8) {
+            return;
+        }
+        let pieces = self.diagram.pieces.by_cell().iter();
+        let of_part = |piece: &u32| part.pieces.contains(piece);
+        let sources = (0..).zip(pieces.clone());
+        let sources: Vec<u32> = sources
+            .filter_map(|(cell, piece)| of_part(piece).then_some(cell))
+            .collect();
+        let distances = dijkstra::distances(self.grid, &sources).unwrap();
+        let others = pieces.zip(distances);
+        let nearest = others
+            .filter(|&(piece, _)| *piece != NONE && !of_part(piece))
+            .map(|(_, distance)| distance)
+            .min();
+        assert_eq!(
+            link.map(|link| link.cost),
+            nearest.filter(|&cost| cost < limit)
+        );
     }
 }
 
@@ -106,5 +138,45 @@ fn what_is_known_of_a_tree_stays_true() {
             cost(Effort::Steps(40)) <= cost(Effort::Steps(0)),
             "case {case}"
         );
+    }
+}
+
+/// The regions of many rows, which threads divide, are what one search from all cells finds.
+#[test]
+fn regions_of_cells_are_those_of_a_search() {
+    let mut random = Random::new(34);
+    for case in 0..40 {
+        let [width, height] = [1 + random.below(30), 1 + random.below(300)];
+        let weights = [[1, 255], [0, 2], [1, 1], [1, 1 << 30]][case % 4];
+        let [least, most] = weights;
+        let mut weight = || match random.below(9) {
+            0 => BLOCKED,
+            _ => least + random.below(most - least + 1),
+        };
+        let right: Vec<u32> = (0..(width - 1) * height).map(|_| weight()).collect();
+        let down: Vec<u32> = (0..width * (height - 1)).map(|_| weight()).collect();
+        let grid = RoutingGrid::from_edges(width, height, &right, &down).unwrap();
+        let mut sources: Vec<u32> = (0..1 + random.below(20))
+            .map(|_| random.below(grid.cell_count()))
+            .collect();
+        sources.sort_unstable();
+        sources.dedup();
+        let mut diagram = Diagram::new(&grid).unwrap();
+        for &cell in &sources {
+            let piece = diagram.new_piece().unwrap();
+            diagram.pieces.set(cell, piece);
+        }
+        diagram.fill(&Progress::SILENT).unwrap();
+        let distances = dijkstra::distances(&grid, &sources).unwrap();
+        for (cell, &distance) in (0..).zip(&distances) {
+            assert_eq!(diagram.cost(cell), distance, "case {case}: cell {cell}");
+            assert!(
+                diagram
+                    .base(cell)
+                    .is_none_or(|base| sources.contains(&base))
+            );
+        }
+        diagram.check_ways();
+        diagram.check_borders();
     }
 }

@@ -1,102 +1,101 @@
 //! The nearest cell of a tree for each cell of a grid, kept up to date while the tree changes.
 //!
-//! The tree is divided into pieces: each key cell is one, and so are stretches of key paths between
-//! them. Where cells next to each other are nearest to different pieces, a path between the two
-//! pieces leads over the edge between the cells. These edges are kept by piece. So a look at the
-//! edges around the smaller of two parts of the tree tells the shortest path between them, without
-//! a search. (E. Uchoa and R. F. Werneck, Fast local search for the Steiner problem in graphs, 2012,
-//! section 3, evaluate moves by a Voronoi diagram as well.)
+//! Where cells next to each other are nearest to different pieces of the tree (`pieces.rs`), a path
+//! between the two pieces leads over the edge between the cells. These edges are kept by piece. So
+//! the edges around the smaller of two parts of the tree tell the shortest path between them,
+//! without a search (`links.rs`). (E. Uchoa and R. F. Werneck, Fast local search for the Steiner
+//! problem in graphs, 2012, section 3, evaluate moves by a Voronoi diagram as well.)
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use rayon::prelude::*;
+
+#[cfg(test)]
+use super::exchange::Path;
+use super::links::Candidate;
+use super::pieces::{NONE, Pieces};
 use super::{TREE, heaviest};
 use crate::Result;
 use crate::memory::{collect, filled_vec, prefetch, push};
+use crate::progress::Progress;
 use crate::route::cpu::dijkstra::{AHEAD, Queue};
 use crate::route::cpu::retrace::UNREACHED;
-use crate::route::grid::RoutingGrid;
-
-/// The piece of a cell that is not on the tree.
-pub(super) const NONE: u32 = u32::MAX;
+use crate::route::grid::{BLOCKED, RoutingGrid};
+use crate::threads;
 
 /// Names used in out-of-memory errors.
 const LABELS: &str = "the nearest cells of a tree";
-const BORDERS: &str = "the edges between regions of a tree";
+pub(super) const BORDERS: &str = "the edges between regions of a tree";
 
 /// The most edges that a border has before it is looked through for those that were.
 const MOST_EDGES: usize = 64;
 
+/// The rows of a band that one thread labels by itself.
+const ROWS: usize = 64;
+
 /// How far a cell is from the tree.
 #[derive(Clone, Copy)]
-struct Label {
-    cost: u64,
+pub(super) struct Label {
+    pub(super) cost: u64,
     /// The nearest cell of the tree.
-    base: u32,
+    pub(super) base: u32,
     /// The number of the change in which it was set.
-    change: u32,
+    pub(super) change: u32,
 }
 
 /// The edges between the regions of a piece and another one, and edges that were.
-struct Border {
-    other: u32,
+pub(super) struct Border {
+    pub(super) other: u32,
     /// No edge is on a cheaper path.
-    least: u64,
+    pub(super) least: u64,
     /// With more edges than these, it is time to look for those that were.
     most: usize,
-    edges: Vec<Crossing>,
+    pub(super) edges: Vec<Crossing>,
 }
 
 /// An edge between cells that are nearest to different pieces.
 #[derive(Clone, Copy)]
-struct Crossing {
-    ends: [u32; 2],
-    weight: u32,
+pub(super) struct Crossing {
+    pub(super) ends: [u32; 2],
+    pub(super) weight: u32,
     /// The sum of both ends' costs when the edge was listed; if it is another one now, the edge has
     /// been listed again.
-    costs: u64,
+    pub(super) costs: u64,
 }
 
 impl Crossing {
-    /// The cells of the tree that the ends are nearest to; `None` if the edge has been listed again.
+    /// The cells of the tree that the ends are nearest to; `None` if the edge was listed again.
     #[inline(always)]
-    fn bases(&self, labels: &[Label]) -> Option<[u32; 2]> {
+    pub(super) fn bases(&self, labels: &[Label]) -> Option<[u32; 2]> {
         let [a, b] = self.ends.map(|cell| labels[cell as usize]);
         (a.cost.wrapping_add(b.cost) == self.costs).then_some([a.base, b.base])
     }
 }
 
-/// Where a cell of the tree is, seen from one of the tree's parts.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Side {
-    Inside,
-    Outside,
-    /// It is no longer on the tree.
-    Gone,
+/// A queue with buckets for many labels each: most searches reach few cells.
+fn new_queue(heaviest: u32) -> Queue {
+    Queue::with_span(heaviest, 16)
 }
 
 pub(super) struct Diagram<'a> {
-    grid: &'a RoutingGrid,
+    pub(super) grid: &'a RoutingGrid,
     /// By cell.
-    labels: Vec<Label>,
+    pub(super) labels: Vec<Label>,
+    /// One more than the largest weight.
+    heaviest: u32,
     queue: Queue,
-    change: u32,
+    pub(super) change: u32,
     /// The cells that the current change has set, with their labels before it.
-    changed: Vec<(u32, Label)>,
+    pub(super) changed: Vec<(u32, Label)>,
     /// The cells that the current change has taken off the tree, with their pieces before it.
     gone: Vec<(u32, u32)>,
-    /// By cell.
-    pieces: Vec<u32>,
+    pub(super) pieces: Pieces,
     /// By piece.
-    borders: Vec<Vec<Border>>,
-    /// Pieces that are no longer on the tree.
-    unused: Vec<u32>,
-    /// By piece: the change that made it.
-    born: Vec<u32>,
-    /// By piece: the last query that looked at it.
-    seen: Vec<u32>,
-    query: u32,
+    pub(super) borders: Vec<Vec<Border>>,
+    pub(super) query: u32,
     /// The pieces of the part that a query is for.
-    around: Vec<u32>,
-    /// The edges found by the last query.
-    found: Vec<[u32; 2]>,
+    pub(super) around: Vec<u32>,
+    pub(super) candidates: Vec<Candidate>,
     /// The number of labels that changes have set.
     work: u64,
 }
@@ -109,46 +108,36 @@ impl<'a> Diagram<'a> {
             base: 0,
             change: 0,
         };
+        let heaviest = heaviest(grid);
         Ok(Self {
             grid,
             labels: filled_vec(unreached, cells, LABELS)?,
-            queue: Queue::new(heaviest(grid)),
+            heaviest,
+            queue: new_queue(heaviest),
             change: 0,
             changed: Vec::new(),
             gone: Vec::new(),
-            pieces: filled_vec(NONE, cells, TREE)?,
+            pieces: Pieces::new(grid)?,
             borders: Vec::new(),
-            unused: Vec::new(),
-            born: Vec::new(),
-            seen: Vec::new(),
             query: 0,
             around: Vec::new(),
-            found: Vec::new(),
+            candidates: Vec::new(),
             work: 0,
         })
     }
 
     /// Forgets the tree.
     pub(super) fn clear(&mut self) {
-        self.pieces.fill(NONE);
+        self.pieces.clear();
         self.borders.clear();
-        self.seen.clear();
-        self.born.clear();
-        self.unused.clear();
     }
 
     /// A new piece of the tree.
     pub(super) fn new_piece(&mut self) -> Result<u32> {
-        let piece = match self.unused.pop() {
-            Some(piece) => piece,
-            None => {
-                push(&mut self.borders, Vec::new(), BORDERS)?;
-                push(&mut self.seen, 0, BORDERS)?;
-                push(&mut self.born, 0, BORDERS)?;
-                self.borders.len() as u32 - 1
-            }
-        };
-        self.born[piece as usize] = self.change;
+        let piece = self.pieces.add(self.change)?;
+        while self.borders.len() < self.pieces.count() {
+            push(&mut self.borders, Vec::new(), BORDERS)?;
+        }
         Ok(piece)
     }
 
@@ -160,14 +149,6 @@ impl<'a> Diagram<'a> {
     /// The number of labels that changes have set so far.
     pub(super) fn work(&self) -> u64 {
         self.work
-    }
-
-    pub(super) fn piece(&self, cell: u32) -> u32 {
-        self.pieces[cell as usize]
-    }
-
-    pub(super) fn set_piece(&mut self, cell: u32, piece: u32) {
-        self.pieces[cell as usize] = piece;
     }
 
     /// The distance of a cell from the tree.
@@ -182,11 +163,28 @@ impl<'a> Diagram<'a> {
         (label.cost != UNREACHED).then_some(label.base)
     }
 
+    /// Checks that a way leads from each cell to its nearest cell of the tree, at the cell's cost.
+    #[cfg(test)]
+    pub(super) fn check_ways(&self) {
+        for cell in 0..self.grid.cell_count() {
+            let Some(base) = self.base(cell) else {
+                continue;
+            };
+            let mut way = Path::new();
+            assert!(self.extend_to_tree(&mut way, cell).unwrap(), "cell {cell}");
+            let steps = way.windows(2).map(|step| {
+                let mut edges = self.grid.neighbours(step[0]);
+                let edge = edges.find(|&(next, _)| next == step[1]);
+                u64::from(edge.unwrap().1)
+            });
+            assert_eq!((way[0], way[way.len() - 1]), (cell, base));
+            assert_eq!(steps.sum::<u64>(), self.cost(cell), "cell {cell}");
+        }
+    }
+
     /// Checks that each edge between regions is listed by both pieces.
     #[cfg(test)]
     pub(super) fn check_borders(&self) {
-        let unused = |piece: &u32| self.unused.contains(piece);
-        assert!(!self.pieces.iter().any(unused));
         let mut listed = std::collections::HashSet::new();
         for (piece, borders) in (0..).zip(&self.borders) {
             for border in borders {
@@ -211,19 +209,62 @@ impl<'a> Diagram<'a> {
     }
 
     /// The regions of a tree whose cells all have pieces.
-    pub(super) fn fill(&mut self) -> Result<()> {
+    pub(super) fn fill(&mut self, progress: &Progress<'_>) -> Result<()> {
         self.change += 1;
         self.changed.clear();
         self.gone.clear();
-        for (cell, (label, &piece)) in (0..).zip(self.labels.iter_mut().zip(&self.pieces)) {
-            let on_tree = piece != NONE;
-            *label = Label {
-                cost: if on_tree { 0 } else { UNREACHED },
-                base: cell,
-                change: self.change,
-            };
-            if on_tree {
-                self.queue.push(0, cell);
+        let Self {
+            grid,
+            change,
+            heaviest,
+            ..
+        } = *self;
+        // Each thread labels bands of rows of a layer by itself.
+        let size = match grid.layers() {
+            1 => ROWS * grid.width() as usize,
+            _ => grid.cell_count() as usize,
+        };
+        let chunks = self.labels.chunks_mut(size);
+        let mut chunks = chunks.zip(self.pieces.by_cell().chunks(size)).enumerate();
+        let (done, count) = (AtomicU64::new(0), chunks.len() as u64);
+        let label = |(chunk, (labels, pieces)): (usize, (&mut [Label], &[u32]))| {
+            let first = (chunk * size) as u32;
+            let mut queue = new_queue(heaviest);
+            for (cell, (label, &piece)) in (first..).zip(labels.iter_mut().zip(pieces)) {
+                let on_tree = piece != NONE;
+                *label = Label {
+                    cost: if on_tree { 0 } else { UNREACHED },
+                    base: cell,
+                    change,
+                };
+                if on_tree {
+                    queue.push(0, cell);
+                }
+            }
+            spread(
+                grid,
+                &mut queue,
+                (labels, first),
+                change,
+                UNREACHED,
+                |_, _| Ok(()),
+            )?;
+            let done = done.fetch_add(1, Relaxed) + 1;
+            progress.report(done.min(count), count)
+        };
+        match threads::are_worth_waking(grid.cell_count().into()) {
+            true => chunks.par_bridge().try_for_each(label)?,
+            false => chunks.try_for_each(label)?,
+        }
+        // Then labels pass from one band to the next.
+        let width = grid.width();
+        for below in (size as u32..grid.cell_count()).step_by(size) {
+            for below in below..below + width {
+                let weight = grid.downs()[(below - width) as usize];
+                if weight != BLOCKED {
+                    self.relax([below - width, below], weight)?;
+                    self.relax([below, below - width], weight)?;
+                }
             }
         }
         self.spread(UNREACHED)?;
@@ -237,15 +278,27 @@ impl<'a> Diagram<'a> {
         Ok(())
     }
 
+    /// Passes the label of a cell on to a neighbour.
+    fn relax(&mut self, [from, to]: [u32; 2], weight: u32) -> Result<()> {
+        let Label { cost, base, .. } = self.labels[from as usize];
+        let through = cost.saturating_add(weight.into());
+        if through < self.cost(to) {
+            self.set(to, through, base)?;
+            self.queue.push(through, to);
+        }
+        Ok(())
+    }
+
     /// Begins a change: takes cells off the tree. [`relabel`](Self::relabel) is still to come.
     pub(super) fn remove(&mut self, cells: &[u32]) -> Result<()> {
         self.change += 1;
         self.changed.clear();
         self.gone.clear();
         for &cell in cells {
-            let piece = self.piece(cell);
+            let piece = self.pieces.of(cell);
             push(&mut self.gone, (cell, piece), TREE)?;
-            self.set_piece(cell, NONE);
+            self.pieces.set(cell, NONE);
+            self.pieces.get_mut(piece).gone = self.change;
             self.note(cell)?;
         }
         Ok(())
@@ -254,6 +307,7 @@ impl<'a> Diagram<'a> {
     /// Labels the regions of the cells that were removed. Cells that are `bound` or farther from
     /// the tree stay without a nearest cell.
     pub(super) fn relabel(&mut self, bound: u64) -> Result<()> {
+        let width = self.grid.width() as usize;
         let mut next = 0;
         while let Some(&(cell, _)) = self.changed.get(next) {
             next += 1;
@@ -261,9 +315,13 @@ impl<'a> Diagram<'a> {
                 let label = self.labels[near as usize];
                 if label.change != self.change
                     && label.cost < bound
-                    && self.piece(label.base) == NONE
+                    && self.pieces.of(label.base) == NONE
                 {
                     self.note(near)?;
+                    let at = near as usize;
+                    for line in [at.saturating_sub(width), at + width] {
+                        prefetch(&self.labels, line);
+                    }
                 }
             }
         }
@@ -280,7 +338,7 @@ impl<'a> Diagram<'a> {
                     continue;
                 }
                 let through = label.cost + u64::from(weight);
-                if through < nearest.cost.min(bound) && self.piece(label.base) != NONE {
+                if through < nearest.cost.min(bound) && self.pieces.of(label.base) != NONE {
                     (nearest.cost, nearest.base) = (through, label.base);
                 }
             }
@@ -334,7 +392,7 @@ impl<'a> Diagram<'a> {
             self.labels[cell as usize] = label;
         }
         while let Some((cell, piece)) = self.gone.pop() {
-            self.pieces[cell as usize] = piece;
+            self.pieces.set(cell, piece);
         }
     }
 
@@ -347,10 +405,10 @@ impl<'a> Diagram<'a> {
             for border in &borders {
                 self.borders[border.other as usize].retain(|other| other.other != piece);
             }
-            push(&mut self.unused, piece, BORDERS)?;
+            push(&mut self.pieces.unused, piece, BORDERS)?;
         }
-        self.unused.sort_unstable();
-        self.unused.dedup();
+        self.pieces.unused.sort_unstable();
+        self.pieces.unused.dedup();
         for &cell in cells {
             self.note(cell)?;
         }
@@ -359,7 +417,7 @@ impl<'a> Diagram<'a> {
             next += 1;
             let Some(piece) = self
                 .nearest_piece(cell)
-                .filter(|&piece| self.born[piece as usize] == self.change)
+                .filter(|&piece| self.pieces.get(piece).born == self.change)
             else {
                 continue;
             };
@@ -381,114 +439,9 @@ impl<'a> Diagram<'a> {
         Ok(())
     }
 
-    /// The cost of the shortest path between the cells `part` and others of the tree, if it is less
-    /// than `limit`. `side` says of a cell of the tree whether it is in the part.
-    /// [`on_paths`](Self::on_paths) then lists the cells of these paths.
-    pub(super) fn shortest(
-        &mut self,
-        part: impl Iterator<Item = u32>,
-        limit: u64,
-        side: impl Fn(u32) -> Side,
-    ) -> Result<Option<u64>> {
-        let crosses = |a: u32, b: u32| {
-            let sides = (side(a), side(b));
-            sides == (Side::Inside, Side::Outside) || sides == (Side::Outside, Side::Inside)
-        };
-        self.query += 1;
-        self.found.clear();
-        let Some(mut least) = limit.checked_sub(1) else {
-            return Ok(None);
-        };
-        self.around.clear();
-        for cell in part {
-            let piece = self.piece(cell);
-            // Cells that this change put on the tree have changed themselves.
-            if piece != NONE && self.seen[piece as usize] != self.query {
-                self.seen[piece as usize] = self.query;
-                push(&mut self.around, piece, BORDERS)?;
-            }
-        }
-        for &piece in &self.around {
-            let borders = &mut self.borders[piece as usize];
-            // Each piece is within one part.
-            let outside = |border: &Border| self.seen[border.other as usize] != self.query;
-            for border in borders.iter_mut() {
-                if border.least > least || !outside(border) {
-                    continue;
-                }
-                let edges = &mut border.edges;
-                let mut i = 0;
-                while let Some(&crossing) = edges.get(i) {
-                    i += 1;
-                    let cost = crossing.costs + u64::from(crossing.weight);
-                    if cost > least {
-                        continue;
-                    }
-                    let has_changed =
-                        |&cell: &u32| self.labels[cell as usize].change == self.change;
-                    if crossing.ends.iter().any(has_changed) {
-                        continue;
-                    }
-                    let bases = crossing.bases(&self.labels);
-                    let of_piece = |&base: &u32| self.pieces[base as usize] == piece;
-                    let Some([a, b]) = bases.filter(|bases| bases.iter().any(of_piece)) else {
-                        i -= 1;
-                        edges.swap_remove(i);
-                        continue;
-                    };
-                    if crosses(a, b) {
-                        take(&mut self.found, &mut least, cost, crossing.ends)?;
-                    }
-                }
-            }
-            borders.retain(|border| !border.edges.is_empty());
-        }
-        for &(cell, _) in &self.changed {
-            let label = self.labels[cell as usize];
-            // Each path crosses where neither end is farther than its half.
-            if label.cost > least / 2 {
-                continue;
-            }
-            for (near, weight) in self.grid.neighbours(cell) {
-                let other = self.labels[near as usize];
-                let cost = label.cost + u64::from(weight);
-                let cost = cost.saturating_add(other.cost);
-                if cost <= least && crosses(label.base, other.base) {
-                    take(&mut self.found, &mut least, cost, [cell, near])?;
-                }
-            }
-        }
-        Ok((!self.found.is_empty()).then_some(least))
-    }
-
-    /// The ends on the tree of a path that the last query found.
-    pub(super) fn found_ends(&self) -> [u32; 2] {
-        self.found[0].map(|cell| self.labels[cell as usize].base)
-    }
-
-    /// Appends the cells of the shortest paths that the last query found, and perhaps some others.
-    /// `mark` is called with each cell, and returns whether it is new.
-    pub(super) fn on_paths(&mut self, mut mark: impl FnMut(u32) -> bool) -> Result<()> {
-        let mut open: Vec<u32> = Vec::new();
-        for &cell in self.found.iter().flatten() {
-            if mark(cell) {
-                push(&mut open, cell, BORDERS)?;
-            }
-        }
-        while let Some(cell) = open.pop() {
-            for (near, weight) in self.grid.neighbours(cell) {
-                let through = self.cost(near).saturating_add(weight.into());
-                if through == self.cost(cell) && mark(near) {
-                    push(&mut open, near, BORDERS)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn nearest_piece(&self, cell: u32) -> Option<u32> {
+    pub(super) fn nearest_piece(&self, cell: u32) -> Option<u32> {
         let label = self.labels[cell as usize];
-        (label.cost != UNREACHED).then(|| self.piece(label.base))
+        (label.cost != UNREACHED).then(|| self.pieces.of(label.base))
     }
 
     /// Lists an edge if it is between the regions of two pieces.
@@ -512,6 +465,7 @@ impl<'a> Diagram<'a> {
             let place = match place {
                 Some(place) => place,
                 None => {
+                    borders.retain(|border| !border.edges.is_empty());
                     let border = Border {
                         other,
                         least: cost,
@@ -528,7 +482,7 @@ impl<'a> Diagram<'a> {
             if border.edges.len() > border.most {
                 border.edges.retain(|edge| {
                     let bases = edge.bases(&self.labels);
-                    let pieces = bases.map(|bases| bases.map(|base| self.pieces[base as usize]));
+                    let pieces = bases.map(|bases| bases.map(|base| self.pieces.of(base)));
                     pieces == Some([piece, other]) || pieces == Some([other, piece])
                 });
                 border.edges.sort_unstable_by_key(|edge| edge.ends);
@@ -562,46 +516,73 @@ impl<'a> Diagram<'a> {
 
     /// Passes on the labels of the queue's cells as long as they are less than `bound`.
     fn spread(&mut self, bound: u64) -> Result<()> {
-        let width = self.grid.width() as usize;
-        loop {
-            self.queue.check()?;
-            self.queue.widen()?;
-            let Some(bucket) = self.queue.first() else {
-                return Ok(());
-            };
-            while let Some(cells) = self.queue.take(bucket) {
-                for (i, &cell) in cells.iter().enumerate() {
-                    if let Some(&next) = cells.get(i + AHEAD) {
-                        let at = next as usize;
-                        for line in [at.saturating_sub(width), at, at + width] {
-                            prefetch(&self.labels, line);
-                        }
-                    }
-                    let Label { cost, base, .. } = self.labels[cell as usize];
-                    // It has got a smaller label since, and has been handled.
-                    if cost >> self.queue.shift != bucket as u64 {
-                        continue;
-                    }
-                    for (near, weight) in self.grid.neighbours(cell) {
-                        let through = cost + u64::from(weight);
-                        if through < self.cost(near).min(bound) {
-                            self.set(near, through, base)?;
-                            self.queue.push(through, near);
-                        }
-                    }
-                }
-                self.queue.give_back(cells)?;
-            }
-        }
+        let Self {
+            grid,
+            labels,
+            queue,
+            change,
+            changed,
+            work,
+            ..
+        } = self;
+        let note = |cell, label| {
+            *work += 1;
+            push(changed, (cell, label), LABELS)
+        };
+        spread(grid, queue, (labels, 0), *change, bound, note)
     }
 }
 
-/// Adds an edge to those of the least cost.
-#[inline]
-fn take(found: &mut Vec<[u32; 2]>, least: &mut u64, cost: u64, edge: [u32; 2]) -> Result<()> {
-    if cost < *least {
-        *least = cost;
-        found.clear();
+/// Passes on the labels of the queue's cells as long as they are less than `bound`, to cells whose
+/// labels are given: those from the cell `first` on. `note` is called with each label which the
+/// change has not set yet.
+fn spread(
+    grid: &RoutingGrid,
+    queue: &mut Queue,
+    (labels, first): (&mut [Label], u32),
+    change: u32,
+    bound: u64,
+    mut note: impl FnMut(u32, Label) -> Result<()>,
+) -> Result<()> {
+    let width = grid.width() as usize;
+    loop {
+        queue.check()?;
+        queue.widen()?;
+        let Some(bucket) = queue.first() else {
+            return Ok(());
+        };
+        while let Some(cells) = queue.take(bucket) {
+            for (i, &cell) in cells.iter().enumerate() {
+                if let Some(&next) = cells.get(i + AHEAD) {
+                    let at = (next - first) as usize;
+                    for line in [at.saturating_sub(width), at, at + width] {
+                        prefetch(labels, line);
+                    }
+                }
+                let Label { cost, base, .. } = labels[(cell - first) as usize];
+                // It has got a smaller label since, and has been handled.
+                if cost >> queue.shift != bucket as u64 {
+                    continue;
+                }
+                for (near, weight) in grid.neighbours(cell) {
+                    let through = cost + u64::from(weight);
+                    let Some(label) = labels.get_mut(near.wrapping_sub(first) as usize) else {
+                        continue;
+                    };
+                    if through < label.cost.min(bound) {
+                        if label.change != change {
+                            note(near, *label)?;
+                        }
+                        *label = Label {
+                            cost: through,
+                            base,
+                            change,
+                        };
+                        queue.push(through, near);
+                    }
+                }
+            }
+            queue.give_back(cells)?;
+        }
     }
-    push(found, edge, BORDERS)
 }

@@ -8,28 +8,24 @@
 //! graphs, 2012.)
 //!
 //! What the shortest path between two parts costs is known from the regions around the tree
-//! (`diagram.rs`), so moves that do not pay are found out without a search. The search for a path
-//! that pays visits the cells of shortest paths only.
+//! (`diagram.rs`), and so is the path.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use super::budget::Budget;
-use super::diagram::{Diagram, NONE, Side};
+use super::diagram::Diagram;
+use super::pieces::{NONE, Part, Parts};
 use super::shake::Changes;
 use super::{Edge, TREE};
 use crate::Result;
-use crate::memory::{collect, extend, push, push_to_heap, reserve_in_map, reserve_in_set};
+use crate::memory::{collect, extend, push, reserve_in_map, reserve_in_set};
 use crate::progress::Progress;
 use crate::route::cpu::retrace::UNREACHED;
 use crate::route::grid::RoutingGrid;
 use crate::route::grid::by_cell;
 
 /// The most times that all moves are tried. Most trees need 3 to 6.
-const MAX_ROUNDS: u64 = 20;
-
-/// Name used in out-of-memory errors.
-const SEARCH: &str = "the cells of a search";
+const MAX_ROUNDS: i32 = 20;
 
 /// Flag of a cell's state: it is a pin's. The lower bits are its edges on the tree, by direction.
 pub(super) const PIN: u8 = 1 << 6;
@@ -42,34 +38,13 @@ pub(super) struct Exchange<'a> {
     pub(super) group_of: HashMap<u32, usize>,
     /// By cell; 0 off the tree.
     pub(super) states: Vec<u8>,
-    /// By cell: the id of the last part of the tree in which it was found. Later moves do not reuse
-    /// ids.
-    parts: Vec<u32>,
     pub(super) last_part: u32,
-    /// By cell: how a search reached it.
-    reached: Vec<Reached>,
-    pub(super) last_search: u32,
-    border: BinaryHeap<Reverse<(u64, u32)>>,
     pub(super) diagram: Diagram<'a>,
     /// Moves that did not pay, in this tree or another one of the net: two cells that identify the
     /// place, and the cost of what was removed. A move that failed in another tree mostly fails
     /// here, too.
     failed: HashSet<(u32, u32, u64)>,
     pub(super) changes: Changes,
-}
-
-#[derive(Clone, Copy, bytemuck::Zeroable)]
-struct Reached {
-    cost: u64,
-    from: u32,
-    /// The search that this belongs to.
-    search: u32,
-}
-
-/// A part of the tree while it is divided.
-pub(super) struct Part {
-    id: u32,
-    cells: Vec<u32>,
 }
 
 /// Consecutive cells, each joined to the next.
@@ -100,11 +75,7 @@ impl<'a> Exchange<'a> {
             groups,
             group_of,
             states: by_cell(grid, "the tree's cells")?,
-            parts: by_cell(grid, "the tree's parts")?,
             last_part: 0,
-            reached: by_cell(grid, "the distances")?,
-            last_search: 0,
-            border: BinaryHeap::new(),
             diagram: Diagram::new(grid)?,
             failed: HashSet::new(),
             changes: Changes::default(),
@@ -131,11 +102,13 @@ impl<'a> Exchange<'a> {
             self.set(a, b);
         }
         self.divide()?;
-        self.diagram.fill()?;
+        self.diagram.fill(&Progress::SILENT)?;
         for round in 0..MAX_ROUNDS {
             let mut improved = false;
-            for (cell, next) in self.key_path_starts()? {
-                progress.report(round, MAX_ROUNDS)?;
+            let starts = self.key_path_starts()?;
+            let count = 2 * starts.len();
+            for (done, (cell, next)) in starts.into_iter().enumerate() {
+                report(round, done, count, progress)?;
                 if budget.is_over() {
                     return self.edges();
                 }
@@ -145,8 +118,10 @@ impl<'a> Exchange<'a> {
                     improved |= self.exchange(&[path], &[])?;
                 }
             }
-            for cell in self.key_cells()? {
-                progress.report(round, MAX_ROUNDS)?;
+            let cells = self.key_cells()?;
+            let count = cells.len();
+            for (done, cell) in cells.into_iter().enumerate() {
+                report(round, count + done, 2 * count, progress)?;
                 if budget.is_over() {
                     return self.edges();
                 }
@@ -181,7 +156,7 @@ impl<'a> Exchange<'a> {
             }
         };
         let smallest = |parts: &[Part]| {
-            let smallest = (0..parts.len()).min_by_key(|&i| parts[i].cells.len());
+            let smallest = (0..parts.len()).min_by_key(|&i| parts[i].cells);
             smallest.unwrap_or(0)
         };
         if let Some(added) = self.rejoined(paths, &seeds, None, removed, smallest)? {
@@ -191,6 +166,13 @@ impl<'a> Exchange<'a> {
         reserve_in_set(&mut self.failed, 1, TREE)?;
         self.failed.insert((first, place, removed));
         Ok(false)
+    }
+
+    /// Notes which moves did not pay in another tree of the net.
+    pub(super) fn learn(&mut self, other: Self) -> Result<()> {
+        reserve_in_set(&mut self.failed, other.failed.len(), TREE)?;
+        self.failed.extend(other.failed);
+        Ok(())
     }
 
     /// Forgets which moves did not pay, if they are more than `most`.
@@ -215,17 +197,21 @@ impl<'a> Exchange<'a> {
         // As long as parts are joined, the fork is a pin.
         let fork = fork.filter(|&cell| self.states[cell as usize] == 0);
         let fork = fork.as_slice();
-        for &cell in fork {
-            self.states[cell as usize] = PIN;
-        }
-        let seeds = collect(seeds.iter().chain(fork).copied(), TREE)?;
-        let mut parts = self.parts(&seeds)?;
+        let mut made = Made::default();
+        let piece = match *fork {
+            [cell] => Some(self.piece_for(cell)?),
+            _ => None,
+        };
+        let mut parts = self.parts(seeds, piece)?;
         let bound = self.bound(&parts, limit)?;
         self.diagram.relabel(bound)?;
-        self.diagram.add(fork, bound)?;
-        let mut added = Vec::new();
-        let joins = self.join(&mut parts, limit, bound, choose, &mut added)?;
-        for path in &added {
+        if let (&[cell], Some(piece)) = (fork, piece) {
+            self.states[cell as usize] = PIN;
+            self.put_on(&[cell], piece, &mut made)?;
+            self.diagram.add(fork, bound)?;
+        }
+        let joins = self.join(&mut parts, limit, bound, choose, &mut made)?;
+        for path in &made.paths {
             self.clear_path(path);
         }
         for &cell in fork {
@@ -234,52 +220,64 @@ impl<'a> Exchange<'a> {
         for path in paths {
             self.set_path(path);
         }
+        for &cell in &made.cells {
+            self.diagram.pieces.set(cell, NONE);
+        }
+        extend(&mut self.diagram.pieces.unused, made.pieces, TREE)?;
         self.diagram.undo();
-        Ok(joins.then_some(added))
+        Ok(joins.then_some(made.paths))
     }
 
-    /// Joins `parts` and the rest of the tree by the paths `added`, provided that these cost less
-    /// than `limit`.
+    /// Joins `parts` and the rest of the tree by paths, provided that these cost less than `limit`.
     fn join(
         &mut self,
-        parts: &mut Vec<Part>,
+        parts: &mut Parts,
         limit: u64,
         bound: u64,
         mut choose: impl FnMut(&[Part]) -> usize,
-        added: &mut Vec<Path>,
+        made: &mut Made,
     ) -> Result<bool> {
         let mut left = limit;
-        while !parts.is_empty() {
-            let mut part = parts.swap_remove(choose(parts));
-            let Some((path, cost)) = self.nearest_other(&part, left)? else {
+        while !parts.open.is_empty() {
+            let mut part = parts.open.swap_remove(choose(&parts.open));
+            let pieces = part.pieces.iter().copied();
+            let link = self.diagram.shortest(pieces, left)?;
+            #[cfg(test)]
+            self.check_link(&part, left, link);
+            let Some(link) = link else {
                 return Ok(false);
             };
-            left -= cost;
+            let Some(path) = self.diagram.path(link)? else {
+                return Ok(false);
+            };
+            debug_assert_eq!(self.cost(&path), link.cost);
+            left -= link.cost;
             self.set_path(&path);
-            let other = self.parts[path[0] as usize];
-            extend(&mut part.cells, path.iter().copied(), TREE)?;
-            if let Some(at) = parts.iter().position(|part| part.id == other) {
-                let (mut small, mut large) = (part, parts.swap_remove(at));
-                if small.cells.len() > large.cells.len() {
-                    std::mem::swap(&mut small, &mut large);
-                }
-                for &cell in small.cells.iter().chain(&path) {
-                    self.parts[cell as usize] = large.id;
-                }
-                extend(&mut large.cells, small.cells, TREE)?;
-                push(parts, large, TREE)?;
-            } else {
-                // It belongs to the largest part from now on.
-                for &cell in &path {
-                    self.parts[cell as usize] = 0;
-                }
+            if let [_, within @ .., _] = &path[..]
+                && !within.is_empty()
+            {
+                let piece = self.diagram.new_piece()?;
+                self.put_on(within, piece, made)?;
+                parts.extend(&mut part, piece, self.diagram.pieces.get_mut(piece))?;
+                part.cells += within.len() as u64;
             }
-            if !parts.is_empty() {
+            let [_, other] = link.pieces;
+            parts.join(part, self.diagram.pieces.get(other))?;
+            if !parts.open.is_empty() {
                 self.diagram.add(&path, bound)?;
             }
-            push(added, path, TREE)?;
+            push(&mut made.paths, path, TREE)?;
         }
         Ok(true)
+    }
+
+    /// Makes a piece of cells, until the change is taken back.
+    fn put_on(&mut self, cells: &[u32], piece: u32, made: &mut Made) -> Result<()> {
+        for &cell in cells {
+            self.diagram.pieces.set(cell, piece);
+        }
+        extend(&mut made.cells, cells.iter().copied(), TREE)?;
+        push(&mut made.pieces, piece, TREE)
     }
 
     /// Takes paths off the tree: the beginning of a change of the diagram.
@@ -306,214 +304,40 @@ impl<'a> Exchange<'a> {
         Ok(())
     }
 
-    /// Divides the tree into pieces.
-    fn divide(&mut self) -> Result<()> {
-        self.diagram.clear();
-        for cell in self.key_cells()? {
-            let piece = self.diagram.new_piece()?;
-            self.diagram.set_piece(cell, piece);
-            for next in self.tree_neighbours(cell) {
-                self.name_stretch(next, NONE)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Divides the tree's new paths into pieces, and those that they branch off.
-    fn divide_around(&mut self, added: &[Path]) -> Result<()> {
-        let mut divided = Vec::new();
-        for &cell in added.iter().flatten() {
-            let old = self.diagram.piece(cell);
-            if !self.is_key(cell) {
-                self.name_stretch(cell, NONE)?;
-                continue;
-            }
-            let mut same = self.tree_neighbours(cell);
-            let same = same.find(|&next| old != NONE && self.diagram.piece(next) == old);
-            if old == NONE || same.is_some() {
-                let piece = self.diagram.new_piece()?;
-                self.diagram.set_piece(cell, piece);
-                push(&mut divided, cell, TREE)?;
-            }
-            if let Some(next) = same {
-                extend(&mut divided, self.name_stretch(next, old)?, TREE)?;
-            }
-        }
-        self.diagram.keep(&divided)
-    }
-
-    /// Makes a new piece of a cell between key cells and of those next to it as far as they belong
-    /// to the piece `old`, if it does. Returns its cells.
-    fn name_stretch(&mut self, cell: u32, old: u32) -> Result<Vec<u32>> {
-        let mut cells = Vec::new();
-        if self.is_key(cell) || self.diagram.piece(cell) != old {
-            return Ok(cells);
-        }
-        let piece = self.diagram.new_piece()?;
-        self.diagram.set_piece(cell, piece);
-        push(&mut cells, cell, TREE)?;
-        let mut next = 0;
-        while let Some(&cell) = cells.get(next) {
-            next += 1;
-            for near in self.tree_neighbours(cell) {
-                if !self.is_key(near) && self.diagram.piece(near) == old {
-                    self.diagram.set_piece(near, piece);
-                    push(&mut cells, near, TREE)?;
-                }
-            }
-        }
-        Ok(cells)
-    }
-
-    /// All parts of the tree but the largest, from one cell of each. This takes as long as the
-    /// second largest part.
-    fn parts(&mut self, seeds: &[u32]) -> Result<Vec<Part>> {
-        let mut open: Vec<(Part, usize)> = Vec::new();
-        for &seed in seeds {
-            self.last_part += 1;
-            self.parts[seed as usize] = self.last_part;
-            let part = Part {
-                id: self.last_part,
-                cells: vec![seed],
-            };
-            push(&mut open, (part, 0), TREE)?;
-        }
-        let mut done = Vec::new();
-        while open.len() > 1 {
-            // One cell of each part in turn.
-            let mut i = 0;
-            while i < open.len() {
-                let (part, next) = &mut open[i];
-                let Some(&cell) = part.cells.get(*next) else {
-                    push(&mut done, open.swap_remove(i).0, TREE)?;
-                    continue;
-                };
-                *next += 1;
-                let id = part.id;
-                let is_pin = self.states[cell as usize] & PIN != 0;
-                let joined = if is_pin {
-                    self.group_of.get(&cell)
-                } else {
-                    None
-                };
-                let joined = joined.map_or(&[][..], |&group| &self.groups[group]);
-                for near in self.tree_neighbours(cell).chain(joined.iter().copied()) {
-                    if self.parts[near as usize] != id {
-                        self.parts[near as usize] = id;
-                        push(&mut open[i].0.cells, near, TREE)?;
-                    }
-                }
-                i += 1;
-            }
-        }
-        Ok(done)
-    }
-
     /// Where labels may end: no cell of a shortest path is farther than half of it from both of its
     /// ends. Paths over edges that are labelled already show that no path which joins the parts
     /// costs more.
-    fn bound(&mut self, parts: &[Part], limit: u64) -> Result<u64> {
+    fn bound(&mut self, parts: &Parts, limit: u64) -> Result<u64> {
         let mut most = 0;
         // Prim's tree of the parts, from the largest one on.
-        let mut rest = collect(parts, TREE)?;
+        let mut rest = collect(&parts.open, TREE)?;
         while !rest.is_empty() {
-            let Some(cost) = self.shortest(&rest, limit)? else {
+            let pieces = rest.iter().flat_map(|part| part.pieces.iter().copied());
+            let Some(link) = self.diagram.shortest(pieces, limit)? else {
                 return Ok(limit.div_ceil(2));
             };
-            most = most.max(cost);
-            let ends = self.diagram.found_ends();
-            let joined = ends.map(|base| self.parts[base as usize]);
-            rest.retain(|part| !joined.contains(&part.id));
+            most = most.max(link.cost);
+            let [piece, _] = link.pieces;
+            rest.retain(|part| !parts.is_in(part, self.diagram.pieces.get(piece)));
         }
         Ok((most / 2 + 1).min(limit.div_ceil(2)))
     }
+}
 
-    /// The cost of the shortest path between `parts` and the others, if it is less than `limit`, as
-    /// far as regions are labelled.
-    fn shortest(&mut self, parts: &[&Part], limit: u64) -> Result<Option<u64>> {
-        let side = |cell: u32| match (self.states[cell as usize], self.parts[cell as usize]) {
-            (0, _) => Side::Gone,
-            (_, id) if parts.iter().any(|part| part.id == id) => Side::Inside,
-            _ => Side::Outside,
-        };
-        let cells = parts.iter().flat_map(|part| part.cells.iter().copied());
-        self.diagram.shortest(cells, limit, side)
-    }
+/// Reports that `done` of `count` moves of a round are tried. A round takes less time than the one
+/// before, so that it counts as half of what remains.
+fn report(round: i32, done: usize, count: usize, progress: &Progress<'_>) -> Result<()> {
+    const WHOLE: f64 = 1e6;
+    let left = 1.0 - done as f64 / (2 * count) as f64;
+    let share = 1.0 - left * 0.5f64.powi(round);
+    progress.report((share * WHOLE) as u64, WHOLE as u64)
+}
 
-    /// The shortest path from another part to `part`, if it costs less than `limit`, and its cost.
-    fn nearest_other(&mut self, part: &Part, limit: u64) -> Result<Option<(Path, u64)>> {
-        let Some(cost) = self.shortest(&[part], limit)? else {
-            return Ok(None);
-        };
-        self.last_search += 1;
-        let search = self.last_search;
-        self.diagram.on_paths(|cell| {
-            let reached = &mut self.reached[cell as usize];
-            let is_new = reached.search != search;
-            *reached = Reached {
-                cost: UNREACHED,
-                from: cell,
-                search,
-            };
-            is_new
-        })?;
-        let on_paths = |&cell: &u32| self.reached[cell as usize].search == search;
-        let starts = collect(part.cells.iter().copied().filter(on_paths), SEARCH)?;
-        for &cell in &starts {
-            self.reached[cell as usize].cost = 0;
-        }
-        self.border.clear();
-        let mut limit = cost + 1;
-        let mut found = None;
-        for &cell in &starts {
-            self.reach_from(cell, 0, part.id, &mut limit, &mut found)?;
-        }
-        while let Some(Reverse((cost, cell))) = self.border.pop() {
-            if cost >= limit {
-                break;
-            }
-            if cost == self.reached[cell as usize].cost {
-                self.reach_from(cell, cost, part.id, &mut limit, &mut found)?;
-            }
-        }
-        let Some(mut at) = found else {
-            return Ok(None);
-        };
-        let mut path = collect([at], TREE)?;
-        loop {
-            let from = self.reached[at as usize].from;
-            if from == at {
-                return Ok(Some((path, limit)));
-            }
-            push(&mut path, from, TREE)?;
-            at = from;
-        }
-    }
-
-    /// Reaches the neighbours of a cell that may be on a shortest path, at costs below `limit`. A
-    /// neighbour in another part is `found`, and its cost becomes the limit.
-    fn reach_from(
-        &mut self,
-        cell: u32,
-        cost: u64,
-        part: u32,
-        limit: &mut u64,
-        found: &mut Option<u32>,
-    ) -> Result<()> {
-        for (next, weight) in self.grid.neighbours(cell) {
-            let through = cost + u64::from(weight);
-            let reached = &mut self.reached[next as usize];
-            if through < *limit && reached.search == self.last_search && through < reached.cost {
-                reached.cost = through;
-                reached.from = cell;
-                if self.states[next as usize] != 0 && self.parts[next as usize] != part {
-                    *found = Some(next);
-                    *limit = through;
-                } else {
-                    push_to_heap(&mut self.border, Reverse((through, next)), SEARCH)?;
-                }
-            }
-        }
-        Ok(())
-    }
+/// What is put on the tree while its parts are joined.
+#[derive(Default)]
+struct Made {
+    paths: Vec<Path>,
+    /// Pieces, and their cells.
+    pieces: Vec<u32>,
+    cells: Vec<u32>,
 }

@@ -100,7 +100,7 @@ impl Exchange<'_> {
         paths.iter().map(|path| self.cost(path)).sum()
     }
 
-    fn cost(&self, path: &[u32]) -> u64 {
+    pub(super) fn cost(&self, path: &[u32]) -> u64 {
         let weight = |from: u32, to: u32| {
             let mut neighbours = self.grid.neighbours(from);
             let edge = neighbours.find(|&(next, _)| next == to);

@@ -1,13 +1,14 @@
 //! Ways out of a tree that no move improves.
 //!
 //! A step removes a few key cells near each other with all their key paths, joins the parts in
-//! another order than usual, and improves the tree around them. Every other step also joins a random
-//! cell between the parts: the best fork may be on no shortest path between two parts, and then no
-//! move finds it. A step that makes the tree cost more is taken back.
+//! another order than usual, and improves the tree around them. Every other step also joins a
+//! random cell between the parts: the best fork may be on no shortest path between two parts, and
+//! then no move finds it. A step that makes the tree cost more is taken back.
 
 use super::TREE;
 use super::budget::Budget;
-use super::exchange::{Exchange, Part, Path};
+use super::exchange::{Exchange, Path};
+use super::pieces::Part;
 use crate::Result;
 use crate::generate::random::random;
 use crate::geometry::Cell;
@@ -75,11 +76,10 @@ impl Exchange<'_> {
         Ok(())
     }
 
-    /// Whether numbers of parts, searches and changes are left for another step. They last for
-    /// hours.
+    /// Whether numbers of parts and changes are left for another step. They last for hours.
     fn has_numbers(&self) -> bool {
         const STEP: u32 = 1 << 28;
-        let last = [self.last_part, self.last_search, self.diagram.last_number()];
+        let last = [self.last_part, self.diagram.last_number()];
         last.iter().all(|&last| last < u32::MAX - STEP)
     }
 
