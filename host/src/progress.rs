@@ -5,9 +5,6 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::error::{Error, Result};
 
-/// What a share of 1 is stored as.
-const WHOLE: u64 = 1 << 32;
-
 /// Called from time to time, on a working thread, with the share of the work that is done, from 0
 /// to 1. [`ControlFlow::Break`] ends the work.
 pub type ProgressFn = dyn Fn(f64) -> ControlFlow<()> + Send + Sync;
@@ -52,16 +49,18 @@ impl Progress<'_> {
         first: impl FnOnce(&Progress<'_>) -> Result<A> + Send,
         second: impl FnOnce(&Progress<'_>) -> Result<B> + Send,
     ) -> Result<(A, B)> {
-        let done = [0, 1].map(|_| AtomicU64::new(0));
+        // The share of each, as the bits of a number.
+        let done = [0.0f64, 0.0].map(|share| AtomicU64::new(share.to_bits()));
         let report = |i: usize, share: f64| {
-            done[i].store((share * WHOLE as f64) as u64, Relaxed);
-            self.flow(done.iter().map(|done| done.load(Relaxed)).sum(), 2 * WHOLE)
+            done[i].store(share.to_bits(), Relaxed);
+            let shares = done.iter().map(|done| f64::from_bits(done.load(Relaxed)));
+            self.flow_share(shares.sum::<f64>() / 2.0)
         };
         let of_first = |share: f64| report(0, share);
         let of_second = |share: f64| report(1, share);
         let first = || {
             let result = first(&Progress(Some(&of_first)));
-            done[0].store(WHOLE, Relaxed);
+            done[0].store(1f64.to_bits(), Relaxed);
             result
         };
         let second = || second(&Progress(Some(&of_second)));
@@ -93,10 +92,22 @@ impl Progress<'_> {
         go_on(self.flow(done, total))
     }
 
+    /// As [`report`](Self::report), of a share from 0 to 1.
+    ///
+    /// # Errors
+    /// Those of [`report`](Self::report).
+    pub(crate) fn report_share(&self, share: f64) -> Result<()> {
+        go_on(self.flow_share(share))
+    }
+
     /// As [`report`](Self::report), with the receiver's answer.
     pub(crate) fn flow(&self, done: u64, total: u64) -> ControlFlow<()> {
+        self.flow_share(done as f64 / total.max(1) as f64)
+    }
+
+    fn flow_share(&self, share: f64) -> ControlFlow<()> {
         match self.0 {
-            Some(report) => report(done as f64 / total.max(1) as f64),
+            Some(report) => report(share),
             None => ControlFlow::Continue(()),
         }
     }

@@ -27,8 +27,8 @@ pub(super) fn halves_within(open: &[OpenSaddle], rows: &Range<u32>) -> Result<Ve
     Ok(halves)
 }
 
-/// The half of the open saddle on a diagonal at the upper left corner of pixel `(x, y)`: that of its
-/// upper pixel or that of its lower one.
+/// The half of the open saddle on a diagonal at the upper left corner of pixel `(x, y)` that is its
+/// upper or its lower pixel's.
 pub(super) fn half_of(
     open: &[OpenSaddle],
     (x, y): (u32, u32),

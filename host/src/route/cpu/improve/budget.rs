@@ -57,7 +57,6 @@ impl Budget {
     /// # Errors
     /// [`Error::Cancelled`](crate::Error::Cancelled).
     pub(super) fn report(&self, steps: u64, labels: u64, progress: &Progress<'_>) -> Result<()> {
-        const WHOLE: f64 = 1e6;
         // A share of what is not limited is close to 0.
         let of_counts = [(steps, self.steps), (labels, self.labels)];
         let of_counts = of_counts.map(|(done, all)| done as f64 / all.max(1) as f64);
@@ -65,8 +64,7 @@ impl Budget {
             let all = deadline.saturating_duration_since(self.begin).as_secs_f64();
             self.begin.elapsed().as_secs_f64() / all.max(f64::MIN_POSITIVE)
         });
-        let share = of_counts[0].max(of_counts[1]).max(of_time).min(1.0);
-        progress.report((share * WHOLE) as u64, WHOLE as u64)
+        progress.report_share(of_counts[0].max(of_counts[1]).max(of_time).min(1.0))
     }
 
     /// Whether the time is over.

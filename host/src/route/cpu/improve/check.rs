@@ -56,9 +56,7 @@ impl Exchange<'_> {
         }
         assert_eq!(left, 1, "parts");
     }
-}
 
-impl Exchange<'_> {
     /// Checks that `link` is the shortest path between `part` and the rest of the tree, if it costs
     /// less than `limit`. One part in eight is checked.
     pub(super) fn check_link(&self, part: &Part, limit: u64, link: Option<Link>) {
@@ -84,29 +82,35 @@ impl Exchange<'_> {
     }
 }
 
-/// A grid of weights from `least` to `most`, one edge in `gaps` blocked, and a net whose pins have
-/// up to three cells.
-fn draw(
-    random: &mut Random,
-    layers: u32,
-    [least, most]: [u32; 2],
-    gaps: u32,
-) -> (RoutingGrid, Net) {
-    let [width, height] = [0; 2].map(|_| 2 + random.below(18));
-    let mut weight = || match random.below(gaps) {
+/// Weights of edges, from `least` to `most`; one edge in `gaps` is blocked.
+fn weights(random: &mut Random, count: u32, ([least, most], gaps): ([u32; 2], u32)) -> Vec<u32> {
+    let weight = |_| match random.below(gaps) {
         0 => BLOCKED,
         _ => least + random.below(most - least + 1),
     };
+    (0..count).map(weight).collect()
+}
+
+/// A grid of layers with such [`weights`].
+fn draw_grid(
+    random: &mut Random,
+    [width, height, layers]: [u32; 3],
+    range: ([u32; 2], u32),
+) -> RoutingGrid {
     let mut layer = || {
-        let right: Vec<u32> = (0..(width - 1) * height).map(|_| weight()).collect();
-        let down: Vec<u32> = (0..width * (height - 1)).map(|_| weight()).collect();
+        let right = weights(random, (width - 1) * height, range);
+        let down = weights(random, width * (height - 1), range);
         RoutingGrid::from_edges(width, height, &right, &down).unwrap()
     };
     let stacked: Vec<RoutingGrid> = (0..layers).map(|_| layer()).collect();
-    let vias: Vec<u32> = (0..width * height * (layers - 1))
-        .map(|_| weight())
-        .collect();
-    let grid = RoutingGrid::stack(&stacked, &vias).unwrap();
+    let vias = weights(random, width * height * (layers - 1), range);
+    RoutingGrid::stack(&stacked, &vias).unwrap()
+}
+
+/// A grid with such [`weights`], and a net whose pins have up to three cells.
+fn draw(random: &mut Random, layers: u32, range: ([u32; 2], u32)) -> (RoutingGrid, Net) {
+    let [width, height] = [0; 2].map(|_| 2 + random.below(18));
+    let grid = draw_grid(random, [width, height, layers], range);
     let pins = (0..2 + random.below(14)).map(|_| {
         let cells = (0..1 + random.below(3)).map(|_| grid.cell(random.below(grid.cell_count())));
         Pin::new(cells.collect::<Vec<_>>())
@@ -124,8 +128,7 @@ fn what_is_known_of_a_tree_stays_true() {
         let (grid, net) = draw(
             &mut random,
             1 + case as u32 % 3,
-            weights,
-            [4, 10, 1000][case % 3],
+            (weights, [4, 10, 1000][case % 3]),
         );
         let options = RouteOptions::default().tree(TreeKind::Improved);
         let cost = |effort| {
@@ -148,14 +151,7 @@ fn regions_of_cells_are_those_of_a_search() {
     for case in 0..40 {
         let [width, height] = [1 + random.below(30), 1 + random.below(300)];
         let weights = [[1, 255], [0, 2], [1, 1], [1, 1 << 30]][case % 4];
-        let [least, most] = weights;
-        let mut weight = || match random.below(9) {
-            0 => BLOCKED,
-            _ => least + random.below(most - least + 1),
-        };
-        let right: Vec<u32> = (0..(width - 1) * height).map(|_| weight()).collect();
-        let down: Vec<u32> = (0..width * (height - 1)).map(|_| weight()).collect();
-        let grid = RoutingGrid::from_edges(width, height, &right, &down).unwrap();
+        let grid = draw_grid(&mut random, [width, height, 1], (weights, 9));
         let mut sources: Vec<u32> = (0..1 + random.below(20))
             .map(|_| random.below(grid.cell_count()))
             .collect();

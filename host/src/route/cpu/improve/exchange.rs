@@ -194,27 +194,26 @@ impl<'a> Exchange<'a> {
         choose: impl FnMut(&[Part]) -> usize,
     ) -> Result<Option<Vec<Path>>> {
         self.take_off(paths)?;
-        // As long as parts are joined, the fork is a pin.
         let fork = fork.filter(|&cell| self.states[cell as usize] == 0);
-        let fork = fork.as_slice();
-        let mut made = Made::default();
-        let piece = match *fork {
-            [cell] => Some(self.piece_for(cell)?),
-            _ => None,
+        let fork = match fork {
+            Some(cell) => Some((cell, self.piece_for(cell)?)),
+            None => None,
         };
-        let mut parts = self.parts(seeds, piece)?;
+        let mut made = Made::default();
+        let mut parts = self.parts(seeds, fork.map(|(_, piece)| piece))?;
         let bound = self.bound(&parts, limit)?;
         self.diagram.relabel(bound)?;
-        if let (&[cell], Some(piece)) = (fork, piece) {
+        if let Some((cell, piece)) = fork {
+            // As long as parts are joined, it is a pin.
             self.states[cell as usize] = PIN;
             self.put_on(&[cell], piece, &mut made)?;
-            self.diagram.add(fork, bound)?;
+            self.diagram.add(&[cell], bound)?;
         }
         let joins = self.join(&mut parts, limit, bound, choose, &mut made)?;
         for path in &made.paths {
             self.clear_path(path);
         }
-        for &cell in fork {
+        if let Some((cell, _)) = fork {
             self.states[cell as usize] = 0;
         }
         for path in paths {
@@ -327,10 +326,8 @@ impl<'a> Exchange<'a> {
 /// Reports that `done` of `count` moves of a round are tried. A round takes less time than the one
 /// before, so that it counts as half of what remains.
 fn report(round: i32, done: usize, count: usize, progress: &Progress<'_>) -> Result<()> {
-    const WHOLE: f64 = 1e6;
     let left = 1.0 - done as f64 / (2 * count) as f64;
-    let share = 1.0 - left * 0.5f64.powi(round);
-    progress.report((share * WHOLE) as u64, WHOLE as u64)
+    progress.report_share(1.0 - left * 0.5f64.powi(round))
 }
 
 /// What is put on the tree while its parts are joined.
