@@ -3,10 +3,11 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-use super::offer::Mine;
+use super::offer::{FEW, Mine};
+use super::while_walking::Destination;
 use super::{
-    Boxes, CellXy, DistanceBound, Field, FieldBox, FieldNet, GrowingTrees, JoinOutput, MANY,
-    NetResult, PinPlaces, PinState, column_and_row, ties,
+    Boxes, CellXy, DistanceBound, Field, FieldNet, GrowingTrees, JoinOutput, MANY, NetResult,
+    PinPlaces, PinState, column_and_row, ties,
 };
 use crate::route::tiles::JoinedPin;
 
@@ -16,7 +17,7 @@ pub(super) const WARPS: u32 = BLOCK / WARP_SIZE;
 /// Cells of a path, or of a pin, that are offered to fields at a time.
 pub(super) const CHUNK: u32 = BLOCK;
 /// Steps along a path between two checks whether it has ended.
-pub(super) const STRETCH: u32 = 4;
+pub(super) const STRETCH: u32 = 8;
 const _: () = assert!(CHUNK.is_multiple_of(STRETCH));
 /// The most cells of the part of a box at hand, and of one for which there is more memory.
 pub const PART_CELLS: u32 = 128 * 128;
@@ -81,8 +82,7 @@ pub(super) mod word {
     pub(in super::super) const AROUND: u32 = 3;
     /// Pins on the list.
     pub(in super::super) const LISTED: u32 = 7;
-    /// While a tie is decided: the number of cells at which shortest paths begin, then the number
-    /// of cells of the path.
+    /// While a tie is decided: the number of cells at which shortest paths begin.
     pub(in super::super) const QUEUED: u32 = 8;
     /// The rectangle around the cells at which they begin: first and last column, first and last
     /// row. Once the path is known, of the rectangle in which it lies: first column, number of
@@ -90,7 +90,14 @@ pub(super) mod word {
     pub(in super::super) const BOUNDS: u32 = 9;
     /// Whether a tie stays open.
     pub(in super::super) const OPEN_TIE: u32 = 13;
-    pub(in super::super) const WORDS: u32 = 14;
+    /// How far the path at hand is followed: see `while_walking.rs`.
+    pub(in super::super) const PROGRESS: u32 = 14;
+    /// Whether the pin of that path is one of those that are joined.
+    pub(in super::super) const IS_JOINED: u32 = 15;
+    /// Pins on the list of the fields to which its cells are offered: two words, which take turns,
+    /// so that one of them can be made ready while the other is in use.
+    pub(in super::super) const NEAR: u32 = 16;
+    pub(in super::super) const WORDS: u32 = 18;
 }
 
 /// No cell of a box.
@@ -115,8 +122,8 @@ pub(super) struct Join<'a> {
     pub(super) starts: SharedView<u32>,
     /// The pins near a path.
     pub(super) list: SharedView<u32>,
-    /// By cell of the part or rectangle at hand, as half words: the step to the next cell on the
-    /// way.
+    /// By cell of the part or rectangle at hand, as half words: the next cell on the way, or the
+    /// cell itself if the way does not continue.
     pub(super) part: SharedView<u32>,
     /// The path at hand, as cells of a part or rectangle. Behind a chunk of it lie the entries of
     /// the part at hand. While a tie is decided, the memory has the planes and starts of `ties.rs`.
@@ -219,11 +226,6 @@ impl Join<'_> {
     #[inline(always)]
     fn run(&self, added: View<'_, CellXy>, joined: ViewMut<'_, JoinedPin>) -> (u32, u32) {
         let t = thread::thread_idx_x();
-        let of = |pin: u32| match pin < self.pins {
-            true => self.field(pin).extent,
-            false => FieldBox::default(),
-        };
-        let mine = [of(t), of(t + BLOCK)];
         let (mut count, mut end) = (0, 0);
         // Cells to add to the tree, besides those of paths.
         let mut cells = added;
@@ -232,15 +234,20 @@ impl Join<'_> {
             (net.first_added, net.end_added)
         };
         loop {
-            self.add_all(cells, first_cell, end_cell, mine);
+            self.add_all(cells, first_cell, end_cell);
+            // Loaded in time for listing fields.
+            let mine = self.mine();
             let (bound, pin) = self.nearest();
             let Some(cost) = bound.distance() else {
                 return (count, end);
             };
             if t == 0 {
-                self.words.st(word::TIE, 0);
+                self.forget_walk();
+                // planted: join-turns
+                self.words.st(word::NEAR + (count + 1) % 2, 0);
             }
-            let path_end = self.join(pin, cost, end, mine);
+            let near = word::NEAR + count % 2;
+            let path_end = self.join(pin, cost, end, near, mine);
             if path_end == END {
                 return (count, end);
             }
@@ -270,10 +277,11 @@ impl Join<'_> {
     /// [`END`] if it has a tie that stays open, and the pin is not joined. Called by the whole
     /// block; ends with a barrier.
     ///
-    /// The path is written to its end before any of it is added, since it may turn out to have a
-    /// tie. Most paths are one chunk, which threads then have at hand.
+    /// Most paths are offered to fields while they are followed (`while_walking.rs`). Those of nets
+    /// of many pins, and those of several walks, are written to their ends before any of them is
+    /// added, since they may turn out to have ties. `near` is one of the words [`word::NEAR`].
     #[inline(always)]
-    fn join(&self, pin: u32, cost: u32, end: u32, mine: Mine) -> u32 {
+    fn join(&self, pin: u32, cost: u32, end: u32, near: u32, mine: Mine) -> u32 {
         let t = thread::thread_idx_x();
         let field = self.field(pin);
         let start = self.starts.ld(pin);
@@ -282,22 +290,35 @@ impl Join<'_> {
         let mut from = if has_tie { END } else { start };
         // The path's cells so far, and the last one of them that this thread has written.
         let (mut count, mut cell) = (0, CellXy::default());
-        let mut walks = 0;
+        let (mut walks, mut walked_layout) = (0, None);
+        let are_unplaced = self.pins <= MOST_UNPLACED;
+        let destination = |is_from_pin: bool| Destination {
+            near,
+            first: end,
+            is_from_pin,
+        };
         while from != END {
-            let part = self.walk(pin, field, from);
+            let offers = walks == 0 && are_unplaced;
+            let to = offers.then_some(destination(false));
+            let layout = self.walk(pin, field, from, to, mine);
             let walked = self.words.ld(word::COUNT);
+            from = self.words.ld(word::NEXT);
+            has_tie = self.words.ld(word::TIE) != 0;
+            if offers && from == END && !has_tie {
+                return end + walked;
+            }
+            walked_layout = Some(layout);
             if t < walked {
-                cell = part.cell(self.queue.ld(t).into(), field);
+                cell = layout.cell(self.queue.ld(t).into());
                 // planted: join-walks
                 self.write(end + count + t, cell);
             }
             count += walked;
             walks += 1;
-            from = self.words.ld(word::NEXT);
-            has_tie = self.words.ld(word::TIE) != 0;
         }
         if has_tie {
-            count = ties::resolve(self, pin, start, cost);
+            let to = are_unplaced.then_some(destination(true));
+            count = ties::resolve(self, pin, start, cost, to);
             if count == 0 {
                 // A walk before may have made the pin one of the joined.
                 if t == 0 {
@@ -306,6 +327,9 @@ impl Join<'_> {
                 thread::sync_threads();
                 return END;
             }
+            if are_unplaced {
+                return end + count;
+            }
             let mut i = t;
             while i < count {
                 cell = field.cell_at(ties::path_cell(self, field, count - 1 - i));
@@ -313,7 +337,7 @@ impl Join<'_> {
                 i += BLOCK;
             }
         }
-        let is_walked = walks == 1 && !has_tie;
+        let is_walked = walks == 1 && !has_tie && count <= FEW;
         let is_at_hand = walks <= 1 && count <= CHUNK;
         let mut added = 0;
         while added < count {
@@ -331,7 +355,7 @@ impl Join<'_> {
                 // planted: join-written
                 cell = self.written(end + added + t);
             }
-            self.add(chunk, cell, is_walked, mine);
+            self.add(chunk, cell, walked_layout.filter(|_| is_walked));
             added += chunk;
         }
         end + count
@@ -339,7 +363,7 @@ impl Join<'_> {
 
     /// Writes cell number `i` of the net's paths.
     #[inline(always)]
-    fn write(&self, i: u32, cell: CellXy) {
+    pub(super) fn write(&self, i: u32, cell: CellXy) {
         let net = self.net();
         let index = (cell.y - net.top) * (net.right - net.left) + (cell.x - net.left);
         self.paths.st(net.first_path + i, index);
@@ -449,6 +473,7 @@ pub unsafe fn join_pins(
     }
     if t == 0 {
         join.words.st(word::OPEN_TIE, 0);
+        join.words.st(word::NEAR, 0);
         join.forget_chunk();
     }
     thread::sync_threads();

@@ -47,6 +47,7 @@ mod join;
 mod offer;
 mod ties;
 mod walk;
+mod while_walking;
 
 use cuda_std::prelude::*;
 

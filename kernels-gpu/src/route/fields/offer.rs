@@ -6,6 +6,7 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 use crate::primitives::quotient;
 
 use super::join::{BLOCK, CHUNK, Join, MOST_UNPLACED, WARPS, warp_least, word};
+use super::while_walking::Layout;
 use super::{CellXy, DistanceBound, Entry, Field, FieldBox, GRAIN, LIMIT, MANY, NetPlaces};
 
 /// The boxes of a thread's first two pins.
@@ -13,9 +14,13 @@ pub(super) type Mine = [FieldBox; 2];
 
 /// The most cells that are offered by a few lanes, which leave the others of their warp to other
 /// pins.
-const FEW: u32 = 8;
+pub(super) const FEW: u32 = 8;
+const _: () = assert!(4 * FEW == WARP_SIZE);
 /// The pins to which a warp offers as many cells at once.
 const PINS_AT_ONCE: u32 = WARP_SIZE / FEW;
+
+/// No cell of a box.
+pub(super) const OUTSIDE: u32 = u32::MAX;
 
 /// The rectangle around cells: its first and last column, its first and last row.
 #[derive(Clone, Copy)]
@@ -34,15 +39,6 @@ impl Around {
         bottom: 0,
     };
 
-    /// Includes the cell in a column and row.
-    #[inline(always)]
-    pub(super) fn add(&mut self, (column, row): (u32, u32)) {
-        self.left = self.left.min(column);
-        self.right = self.right.max(column);
-        self.top = self.top.min(row);
-        self.bottom = self.bottom.max(row);
-    }
-
     /// Whether a box has cells of the rectangle.
     #[inline(always)]
     fn overlaps(self, extent: FieldBox) -> bool {
@@ -50,6 +46,19 @@ impl Around {
             && self.left < extent.left + extent.columns()
             && extent.top <= self.bottom
             && self.top < extent.top + extent.rows()
+    }
+}
+
+impl FieldBox {
+    /// The index of a cell of the grid, or [`OUTSIDE`].
+    #[inline(always)]
+    pub(super) const fn index_of(&self, (x, y): (u32, u32)) -> u32 {
+        let (column, row) = (x.wrapping_sub(self.left), y.wrapping_sub(self.top));
+        if column < self.columns() && row < self.rows() {
+            row * self.columns() + column
+        } else {
+            OUTSIDE
+        }
     }
 }
 
@@ -63,7 +72,41 @@ impl Join<'_> {
         if t < count {
             self.xs.st(t, x);
             self.ys.st(t, y);
-            self.tree.atomic_or(self.net().word(x, y), 1 << (x % 32));
+            self.add_to_tree(CellXy { x, y });
+        }
+    }
+
+    /// Adds a cell to the tree's bits.
+    #[inline(always)]
+    pub(super) fn add_to_tree(&self, CellXy { x, y }: CellXy) {
+        self.tree.atomic_or(self.net().word(x, y), 1 << (x % 32));
+    }
+
+    /// The rectangle around a chunk of [`FEW`] cells or less that has been walked. Each warp looks
+    /// for itself.
+    #[inline(always)]
+    fn around_walked(&self, count: u32, layout: Layout) -> Around {
+        // As many lanes look for each side of the rectangle: for the least column, for the greatest
+        // by its complement, and so on.
+        let (lane, side) = (warp::lane_id() % FEW, warp::lane_id() / FEW);
+        let mut least = u32::MAX;
+        if lane < count {
+            let CellXy { x, y } = layout.cell(self.queue.ld(lane).into());
+            let place = if side < 2 { x } else { y };
+            least = if side % 2 == 0 { place } else { !place };
+        }
+        let mut distance = FEW / 2;
+        while distance > 0 {
+            least = least.min(warp::warp_shuffle_xor(FULL_MASK, least, distance, WARP_SIZE).0);
+            distance /= 2;
+        }
+        // planted: around-side
+        let of = |side: u32| warp::warp_shuffle_idx(FULL_MASK, least, side * FEW, WARP_SIZE).0;
+        Around {
+            left: of(0),
+            right: !of(1),
+            top: of(2),
+            bottom: !of(3),
         }
     }
 
@@ -91,22 +134,24 @@ impl Join<'_> {
     }
 
     /// Adds a chunk of cells to the tree, at most one per thread, and offers them to the fields of
-    /// the pins around them. The words have the rectangle around a chunk that was walked
-    /// (`is_walked`). Called by the whole block, after a barrier; ends with one, after which a
-    /// thread makes the words ready for the next chunk.
+    /// the pins around them. If they are [`FEW`] or less and have just been walked, `walked` is the
+    /// layout of the part at hand. Called by the whole block, after a barrier; ends with one, after
+    /// which a thread makes the words ready for the next chunk.
     #[inline(always)]
-    pub(super) fn add(&self, count: u32, cell: CellXy, is_walked: bool, mine: Mine) {
+    pub(super) fn add(&self, count: u32, cell: CellXy, walked: Option<Layout>) {
         let t = thread::thread_idx_x();
         self.show(count, cell);
-        if !is_walked {
+        let around = if let Some(layout) = walked {
+            self.around_walked(count, layout)
+        } else {
             self.note_around(count, cell);
             // planted: join-show
             thread::sync_threads();
-        }
-        let around = self.around();
+            self.around()
+        };
         let are_placed = self.pins > MOST_UNPLACED && count <= FEW;
         if !are_placed {
-            self.list(around, mine);
+            self.list(around);
         }
         // planted: join-list
         thread::sync_threads();
@@ -126,28 +171,60 @@ impl Join<'_> {
         }
     }
 
+    /// The boxes of this thread's first two pins, in a net without places.
+    #[inline(always)]
+    pub(super) fn mine(&self) -> Mine {
+        let are_unplaced = self.pins <= MOST_UNPLACED;
+        let of = |pin: u32| match pin < self.pins && are_unplaced {
+            true => self.field(pin).extent,
+            false => FieldBox::default(),
+        };
+        let t = thread::thread_idx_x();
+        [of(t), of(t + BLOCK)]
+    }
+
+    /// Lists the pins whose boxes have cells of a rectangle, and that are not joined, except one.
+    /// Only for nets without places. `mine` is what [`mine`](Self::mine) gives, `counter` the word
+    /// that counts the listed pins.
+    #[inline(always)]
+    pub(super) fn list_near(
+        &self,
+        around: Around,
+        [first, second]: Mine,
+        except: u32,
+        counter: u32,
+    ) {
+        let t = thread::thread_idx_x();
+        let list = |pin: u32, extent: FieldBox| {
+            let is_open = || self.distance_bounds.ld(pin) != DistanceBound::JOINED;
+            if around.overlaps(extent) && pin != except && is_open() {
+                let cell = self.words.atomic_add(counter, 1);
+                self.list.st(cell, pin);
+            }
+        };
+        list(t, first);
+        list(t + BLOCK, second);
+        let mut pin = t + 2 * BLOCK;
+        while pin < self.pins {
+            list(pin, self.field(pin).extent);
+            pin += BLOCK;
+        }
+    }
+
     /// Lists the pins whose boxes have cells of a rectangle, and that are not joined.
     #[inline(always)]
-    fn list(&self, around: Around, mine: Mine) {
+    fn list(&self, around: Around) {
         let t = thread::thread_idx_x();
+        if self.pins <= MOST_UNPLACED {
+            self.list_near(around, self.mine(), u32::MAX, word::LISTED);
+            return;
+        }
         let list = |pin: u32, extent: FieldBox| {
             if around.overlaps(extent) && self.distance_bounds.ld(pin) != DistanceBound::JOINED {
                 let cell = self.words.atomic_add(word::LISTED, 1);
                 self.list.st(cell, pin);
             }
         };
-        if self.pins <= MOST_UNPLACED {
-            let [first, second] = mine;
-            list(t, first);
-            list(t + BLOCK, second);
-            let mut pin = t + 2 * BLOCK;
-            while pin < self.pins {
-                let field = self.field(pin);
-                list(pin, field.extent);
-                pin += BLOCK;
-            }
-            return;
-        }
         let net = self.places.nets.ld(self.net_index);
         let mut row = t / WARP_SIZE;
         while row < self.rows_of(net, around) {
@@ -236,7 +313,7 @@ impl Join<'_> {
         let also = warp::warp_vote_ballot(FULL_MASK, best.has_other(nearest));
         let lanes = ((1 << FEW) - 1) << (warp::lane_id() - lane);
         if lane == 0 {
-            self.offered(pin, nearest, also & lanes != 0);
+            self.offered_key(pin, nearest, also & lanes != 0);
         }
     }
 
@@ -313,26 +390,28 @@ impl Join<'_> {
         let many = warp::warp_vote_any(FULL_MASK, best.has_other(of_first));
         let others_many = warp::warp_vote_any(FULL_MASK, other_best.has_other(of_other));
         if lane == 0 {
-            self.offered(self.list.ld(i), nearest, many);
+            self.offered_key(self.list.ld(i), nearest, many);
         }
         if lane == HALF && i + WARPS < listed {
-            self.offered(self.list.ld(i + WARPS), nearest, others_many);
+            self.offered_key(self.list.ld(i + WARPS), nearest, others_many);
         }
+    }
+
+    /// Does what [`offered`](Self::offered) does for the nearest cell's [`key`](Self::key).
+    #[inline(always)]
+    fn offered_key(&self, pin: u32, nearest: u64, many: bool) {
+        self.offered(pin, (nearest >> 32) as u32, nearest as u32, many);
     }
 
     /// The distance in a field's box of a cell of the grid, above the cell's index in the box; the
     /// largest number if the box does not have the cell.
     #[inline(always)]
     fn key(&self, extent: FieldBox, (x, y): (u32, u32)) -> u64 {
-        let (column, row) = (x.wrapping_sub(extent.left), y.wrapping_sub(extent.top));
-        let is_in = column < extent.columns() && row < extent.rows();
+        let index = extent.index_of((x, y));
+        let is_in = index != OUTSIDE;
         // Loaded in either case, because a branch would wait for earlier loads.
-        let index = if is_in {
-            row * extent.columns() + column
-        } else {
-            0
-        };
-        let distance = Entry(self.entries.ld(extent.first_entry + index)).distance();
+        let loaded = if is_in { index } else { 0 };
+        let distance = Entry(self.entries.ld(extent.first_entry + loaded)).distance();
         if is_in {
             u64::from(distance) << 32 | u64::from(index)
         } else {
@@ -343,8 +422,7 @@ impl Join<'_> {
     /// Notes how far a pin is from the nearest cell of a chunk, and the cell's index in its box, or
     /// whether `many` cells are as near. Called by one thread.
     #[inline(always)]
-    fn offered(&self, pin: u32, nearest: u64, many: bool) {
-        let distance = (nearest >> 32) as u32;
+    pub(super) fn offered(&self, pin: u32, distance: u32, start: u32, many: bool) {
         if distance >= LIMIT {
             return;
         }
@@ -355,7 +433,6 @@ impl Join<'_> {
             return;
         }
         let many = if many { MANY } else { 0 };
-        let start = nearest as u32;
         if bound < before {
             self.lower(pin, bound);
             self.starts.st(pin, start | many);
@@ -370,7 +447,7 @@ impl Join<'_> {
     /// Adds the cells from `start` to `end` to the tree. Called by the whole block, after a
     /// barrier; ends with one.
     #[inline(always)]
-    pub(super) fn add_all(&self, cells: View<'_, CellXy>, mut start: u32, end: u32, mine: Mine) {
+    pub(super) fn add_all(&self, cells: View<'_, CellXy>, mut start: u32, end: u32) {
         let t = thread::thread_idx_x();
         while start < end {
             let count = (end - start).min(CHUNK);
@@ -380,7 +457,7 @@ impl Join<'_> {
             }
             // After the last chunk's threads are done with the words.
             thread::sync_threads();
-            self.add(count, cell, false, mine);
+            self.add(count, cell, None);
             start += count;
         }
     }

@@ -6,13 +6,17 @@
 //! addition, whose carries run along cells with a way in that direction. If rows are short, one
 //! warp does that in registers. If a way leaves the rectangle, the block starts again in a larger
 //! one, up to the whole box; a tie for which shared memory has no room stays open. Then each marked
-//! cell gets a step to its first marked neighbour, in the stated order, that has a way to it, and a
-//! thread follows these steps from the pin to the tree.
+//! cell gets as the next one its first marked neighbour, in the stated order, that has a way to it,
+//! and a thread follows these from the pin to the tree, as in a walk.
+
+use core::ops::{BitAnd, BitOr};
 
 use cuda_std::prelude::*;
-use cuda_std::warp::{FULL_MASK, WARP_SIZE};
+use cuda_std::warp::{FULL_MASK, WARP_SIZE, WarpShuffleValue};
 
 use super::join::{BLOCK, Join, STRETCH, word};
+use super::offer::Around;
+use super::while_walking::{AT_ONCE, Destination, Layout};
 use super::{CellXy, DOWN, Entry, Field, GRAIN, LEFT, MANY, RIGHT, UP, column_and_row, offset};
 use crate::primitives::quotient;
 
@@ -43,6 +47,24 @@ impl Rectangle {
         self.columns * self.rows
     }
 
+    /// The rectangle of its cells in the grid.
+    #[inline(always)]
+    const fn around(self, field: Field) -> Around {
+        let CellXy { x, y } = field.extent.cell_in(self.left, self.top);
+        Around {
+            left: x,
+            right: x + self.columns - 1,
+            top: y,
+            bottom: y + self.rows - 1,
+        }
+    }
+
+    /// Where its cells lie in the grid.
+    #[inline(always)]
+    fn layout(self, field: Field) -> Layout {
+        Layout::new(field.extent.cell_in(self.left, self.top), self.columns)
+    }
+
     /// The number of words per row and plane.
     #[inline(always)]
     const fn row_words(self) -> u32 {
@@ -64,10 +86,16 @@ impl Rectangle {
 
 /// Finds the path to take, from the pin to the tree, and returns the number of its cells, which
 /// [`path_cell`] then gives; 0 if shared memory has no room for the ways. The tree is `cost` away,
-/// at `start` and perhaps at other cells. Called by the whole block, after a barrier; ends with
-/// one.
+/// at `start` and perhaps at other cells. See [`Join::follow_and_offer`]. Called by the whole
+/// block, after a barrier; ends with one.
 #[inline(always)]
-pub(super) fn resolve(join: &Join<'_>, pin: u32, start: u32, cost: u32) -> u32 {
+pub(super) fn resolve(
+    join: &Join<'_>,
+    pin: u32,
+    start: u32,
+    cost: u32,
+    destination: Option<Destination>,
+) -> u32 {
     // Read again instead of passed on, because registers are scarce.
     let field = join.field(pin);
     let t = thread::thread_idx_x();
@@ -76,6 +104,11 @@ pub(super) fn resolve(join: &Join<'_>, pin: u32, start: u32, cost: u32) -> u32 {
     loop {
         if t == 0 {
             join.forget_chunk();
+            join.forget_walk();
+            if let Some(to) = destination {
+                // A walk may have listed pins.
+                words.st(to.near, 0);
+            }
             words.st(word::QUEUED, 0);
             words.st(word::BOUNDS, field.columns());
             words.st(word::BOUNDS + 1, 0);
@@ -101,17 +134,21 @@ pub(super) fn resolve(join: &Join<'_>, pin: u32, start: u32, cost: u32) -> u32 {
         mark_starts(join, field, part, starts);
         thread::sync_threads();
         if !mark(join, part) {
-            note_steps(join, part);
+            note_next_cells(join, part);
+            if let Some(to) = destination {
+                join.list_near(part.around(join.field(pin)), join.mine(), pin, to.near);
+            }
             thread::sync_threads();
-            if t == 0 {
+            join.follow_and_offer(pin, part.layout(join.field(pin)), destination, || {
                 let count = climb(join, join.field(pin), part);
-                words.st(word::QUEUED, count);
+                words.st(word::COUNT, count);
                 words.st(word::BOUNDS, part.left);
                 words.st(word::BOUNDS + 1, part.columns);
                 words.st(word::BOUNDS + 2, part.top);
-            }
-            thread::sync_threads();
-            return words.ld(word::QUEUED);
+                join.end(count, count > 0);
+            });
+            // No thread writes this word before another barrier.
+            return words.ld(word::COUNT);
         }
         margin *= GROWTH;
         thread::sync_threads();
@@ -303,7 +340,11 @@ fn mark(join: &Join<'_>, part: Rectangle) -> bool {
     let t = thread::thread_idx_x();
     if part.columns <= u64::BITS && part.rows <= WARP_SIZE * u32::BITS {
         if t < WARP_SIZE {
-            mark_narrow(join, part);
+            if part.columns <= u32::BITS {
+                mark_narrow::<u32>(join, part);
+            } else {
+                mark_narrow::<u64>(join, part);
+            }
         }
         thread::sync_threads();
     } else {
@@ -341,10 +382,64 @@ fn mark(join: &Join<'_>, part: Rectangle) -> bool {
     thread::sync_threads_or(leaves != 0)
 }
 
-/// Marks all cells to which ways lead from marked ones, in a rectangle of at most 64 columns and 32
-/// bands of 32 rows. Called by a whole warp.
+/// A bit for each column of a row.
+trait Row: WarpShuffleValue + PartialEq + BitAnd<Output = Self> + BitOr<Output = Self> {
+    /// The bits of two words; of `low` alone if the type has 32.
+    fn new(low: u32, high: u32) -> Self;
+    fn words(self) -> [u32; 2];
+    fn reversed(self) -> Self;
+    /// Does what [`along`] does for a whole row.
+    fn along(self, ways: Self) -> Self;
+}
+
+impl Row for u32 {
+    #[inline(always)]
+    fn new(low: u32, _: u32) -> Self {
+        low
+    }
+
+    #[inline(always)]
+    fn words(self) -> [u32; 2] {
+        [self, 0]
+    }
+
+    #[inline(always)]
+    fn reversed(self) -> Self {
+        self.reverse_bits()
+    }
+
+    #[inline(always)]
+    fn along(self, ways: Self) -> Self {
+        self | (ways.wrapping_add(self & ways) ^ ways)
+    }
+}
+
+impl Row for u64 {
+    #[inline(always)]
+    fn new(low: u32, high: u32) -> Self {
+        Self::from(low) | Self::from(high) << 32
+    }
+
+    #[inline(always)]
+    fn words(self) -> [u32; 2] {
+        [self as u32, (self >> 32) as u32]
+    }
+
+    #[inline(always)]
+    fn reversed(self) -> Self {
+        self.reverse_bits()
+    }
+
+    #[inline(always)]
+    fn along(self, ways: Self) -> Self {
+        self | (ways.wrapping_add(self & ways) ^ ways)
+    }
+}
+
+/// Marks all cells to which ways lead from marked ones, in a rectangle of at most as many columns
+/// as `R` has bits, and of at most 32 bands of 32 rows. Called by a whole warp.
 #[inline(always)]
-fn mark_narrow(join: &Join<'_>, part: Rectangle) {
+fn mark_narrow<R: Row>(join: &Join<'_>, part: Rectangle) {
     let bands = part.rows.div_ceil(WARP_SIZE);
     // A bit per band, set if the band may have cells to mark.
     let all = u32::MAX >> (u32::BITS - bands);
@@ -352,7 +447,7 @@ fn mark_narrow(join: &Join<'_>, part: Rectangle) {
     while pending != 0 {
         let band = pending.trailing_zeros();
         pending &= pending - 1;
-        let has_marked = mark_band(join, part, band * WARP_SIZE);
+        let has_marked = mark_band::<R>(join, part, band * WARP_SIZE);
         // planted: tie-bands
         let beside = (has_marked & 1) << band >> 1 | (has_marked >> 31) << band << 1;
         pending |= beside & all;
@@ -365,24 +460,21 @@ fn mark_narrow(join: &Join<'_>, part: Rectangle) {
 /// rows beside them; returns a bit for each row, set if it has more marked cells now. Each lane has
 /// a row in registers. Called by a whole warp.
 #[inline(always)]
-fn mark_band(join: &Join<'_>, part: Rectangle, top: u32) -> u32 {
+fn mark_band<R: Row>(join: &Join<'_>, part: Rectangle, top: u32) -> u32 {
     let planes = planes(join);
     let row = top + warp::lane_id();
-    let has_words = (row < part.rows, row < part.rows && part.columns > 32);
+    let has_words = [row < part.rows, row < part.rows && part.columns > u32::BITS];
     let bits = |plane: u32| {
-        two_words(has_words, |column| {
+        two_words::<R>(has_words, |column| {
             planes.ld(part.word(plane, (column, row)))
         })
     };
-    let (left, up, right, down) = (bits(LEFT).reverse_bits(), bits(UP), bits(RIGHT), bits(DOWN));
+    let (left, up, right, down) = (bits(LEFT).reversed(), bits(UP), bits(RIGHT), bits(DOWN));
     let first = bits(MARKED);
     let mut marks = first;
-    // A mark that is not stored would be a new one in each round.
-    // planted: tie-inside
-    let inside = u64::MAX >> (u64::BITS - part.columns);
     // The cells of the first or last row that are marked from outside the band.
     let lane = warp::lane_id();
-    let mut beyond = 0;
+    let mut beyond = R::new(0, 0);
     if lane == 0 {
         beyond = two_words(has_words, |column| marked_above(join, part, (column, row)));
     } else if lane == WARP_SIZE - 1 {
@@ -394,34 +486,29 @@ fn mark_band(join: &Join<'_>, part: Rectangle, top: u32) -> u32 {
         let (below, is_there) = warp::warp_shuffle_down(FULL_MASK, marks & up, 1, WARP_SIZE);
         let below = if is_there { below } else { beyond };
         let before = marks;
-        let after = along_row(marks | above | below, right);
-        marks = along_row(after.reverse_bits(), left).reverse_bits() & inside;
+        let after = (marks | above | below).along(right);
+        marks = after.reversed().along(left).reversed();
         if !warp::warp_vote_any(FULL_MASK, marks != before) {
             break;
         }
     }
     let has_marked = marks != first;
-    if has_marked && has_words.0 {
-        planes.st(part.word(MARKED, (0, row)), marks as u32);
+    let [low, high] = marks.words();
+    if has_marked && has_words[0] {
+        planes.st(part.word(MARKED, (0, row)), low);
     }
-    if has_marked && has_words.1 {
-        planes.st(part.word(MARKED, (32, row)), (marks >> 32) as u32);
+    if has_marked && has_words[1] {
+        planes.st(part.word(MARKED, (32, row)), high);
     }
     warp::warp_vote_ballot(FULL_MASK, has_marked)
 }
 
-/// Does what [`along`] does for a whole row of at most 64 columns.
+/// A row from the words of columns 0 and 32, where it has these.
 #[inline(always)]
-const fn along_row(marks: u64, ways: u64) -> u64 {
-    marks | (ways.wrapping_add(marks & ways) ^ ways)
-}
-
-/// The words of columns 0 and 32 of a row that has them.
-#[inline(always)]
-fn two_words(has: (bool, bool), word: impl Fn(u32) -> u32) -> u64 {
-    let low = if has.0 { word(0) } else { 0 };
-    let high = if has.1 { word(32) } else { 0 };
-    u64::from(low) | u64::from(high) << 32
+fn two_words<R: Row>(has: [bool; 2], word: impl Fn(u32) -> u32) -> R {
+    let low = if has[0] { word(0) } else { 0 };
+    let high = if has[1] { word(32) } else { 0 };
+    R::new(low, high)
 }
 
 /// The marked cells that have a way in a direction, in the word of a column and row.
@@ -501,11 +588,11 @@ const fn along(marks: u32, ways: u32, carry: bool) -> (u32, bool) {
     (marks | (sum ^ ways), carry)
 }
 
-/// Notes for each marked cell the step to the first marked neighbour with a way to it, in the order
-/// of directions; 0 if there is none. Steps fit in 16 bits: a rectangle has at most 2¹⁶ cells, in
-/// four rows at least. Called by the whole block.
+/// Notes for each marked cell the first marked neighbour with a way to it, in the order of
+/// directions; the cell itself if there is none. Indices fit in 16 bits: a rectangle has at most
+/// 2¹⁶ cells. Called by the whole block.
 #[inline(always)]
-fn note_steps(join: &Join<'_>, part: Rectangle) {
+fn note_next_cells(join: &Join<'_>, part: Rectangle) {
     // Four cells at a time.
     let quads = part.columns / GRAIN;
     let mut i = thread::thread_idx_x();
@@ -528,7 +615,8 @@ fn note_steps(join: &Join<'_>, part: Rectangle) {
             };
             let (above, below) = (marked_above(join, part, at), marked_below(join, part, at));
             let (left, right) = (from_left | of_last, from_right | of_next);
-            let step = |i: u32| {
+            let first = row * part.columns + column;
+            let next = |i: u32| {
                 let is = |bits: u32| bits >> (column % 32 + i) & 1 != 0;
                 // planted: tie-order
                 let direction = if is(left) {
@@ -540,13 +628,12 @@ fn note_steps(join: &Join<'_>, part: Rectangle) {
                 } else if is(below) {
                     DOWN
                 } else {
-                    return 0;
+                    return first + i;
                 };
-                offset(direction, part.columns) & 0xffff
+                (first + i).wrapping_add(offset(direction, part.columns))
             };
-            let steps = [step(0) | step(1) << 16, step(2) | step(3) << 16];
-            join.part
-                .st_vector((row * part.columns + column) / 2, steps);
+            let all = [next(0) | next(1) << 16, next(2) | next(3) << 16];
+            join.part.st_vector(first / 2, all);
         }
         i += BLOCK;
     }
@@ -562,14 +649,18 @@ fn climb(join: &Join<'_>, field: Field, part: Rectangle) -> u32 {
         cell += 1;
     }
     let (column, row) = pin_place(join, field, part, cell);
-    let (mut at, mut count) = (row * part.columns + column, 0);
+    let (mut at, mut count, mut told) = (row * part.columns + column, 0, 0);
     while count + STRETCH <= join.capacity {
         let (moves, goes_on);
-        (at, moves, goes_on) = join.stretch(at, count, |_| ());
+        (at, moves, goes_on) = join.stretch(at, count);
         if !goes_on {
             return count + moves + 1;
         }
         count += STRETCH;
+        if count - told >= AT_ONCE {
+            told = count;
+            join.tell(count);
+        }
     }
     join.words.st_relaxed(word::OPEN_TIE, 1, Block);
     0

@@ -2,8 +2,8 @@
 //! part **at hand**.
 //!
 //! One thread walks, and each step waits for the one before. So a step is little more than a load:
-//! a cell has the difference to the next one, or 0 where the thread has to look closer. The thread
-//! checks for 0 only after several steps, since a step of 0 stays at its cell.
+//! a cell has the index of the next one, or its own where the thread has to look closer. The thread
+//! checks for that only after several steps, since it then stays at the cell.
 //!
 //! # Ties
 //! At a cell with several ways, the thread follows two of them until they meet, stepping on from
@@ -13,11 +13,11 @@
 //! the part, and `ties.rs` decides.
 
 use cuda_std::prelude::*;
-use cuda_std::warp::WARP_SIZE;
 
 use super::join::{BLOCK, CHUNK, END, Join, STRETCH, WIDE_PART_CELLS, word};
-use super::offer::Around;
-use super::{CellXy, Entry, Field, GRAIN, column_and_row, has_neighbour, offset};
+use super::offer::{Around, Mine};
+use super::while_walking::{AT_ONCE, Destination, Layout};
+use super::{DOWN, Entry, Field, GRAIN, LEFT, RIGHT, UP, column_and_row, has_neighbour, offset};
 
 /// How far a walk may stray from the rectangle between its ends before it leaves the part at hand.
 const MARGIN: u32 = 10;
@@ -31,11 +31,11 @@ const WIDE_SIDE: u32 = 252;
 const MOST_TIE_STEPS: u32 = 256;
 const STEPS_OF_TIE: u32 = 64;
 
-// A step to the next row is the largest.
-const _: () = assert!(WIDE_SIDE + GRAIN < 1 << 15);
+// The half words of a part are indices of its cells.
+const _: () = assert!((WIDE_SIDE + GRAIN) * (WIDE_SIDE + GRAIN) <= 1 << 16);
 
-/// The part of a box at hand: for each cell, row by row, the difference to the next one on the way
-/// down, as a half word; 0 if that is not at hand, or if there are none or several.
+/// The part of a box at hand: for each cell, row by row, the index of the next one on the way down,
+/// as a half word; its own if that is not at hand, or if there are none or several.
 #[derive(Clone, Copy)]
 pub(super) struct Part {
     /// Its first column and row in the box, and its columns and rows. The first column and the
@@ -61,11 +61,22 @@ impl Part {
         (row - self.top) << self.log_pitch | (column - self.left)
     }
 
-    /// Its cell `at`, as a cell of the grid.
+    /// Where its cells lie in the grid.
     #[inline(always)]
-    pub(super) fn cell(self, at: u32, field: Field) -> CellXy {
-        let (column, row) = self.place(at);
-        field.extent.cell_in(self.left + column, self.top + row)
+    const fn layout(self, field: Field) -> Layout {
+        Layout::of_power(field.extent.cell_in(self.left, self.top), self.log_pitch)
+    }
+
+    /// The rectangle of its cells in the grid.
+    #[inline(always)]
+    const fn around(self, field: Field) -> Around {
+        let (left, top) = (field.extent.left + self.left, field.extent.top + self.top);
+        Around {
+            left,
+            right: left + self.columns - 1,
+            top,
+            bottom: top + self.rows - 1,
+        }
     }
 
     /// The index in the box of its cell `at`.
@@ -118,8 +129,8 @@ impl Join<'_> {
         }
     }
 
-    /// Stores the step on the way down for each cell of a part of a pin's box, and the entries, if
-    /// there is room. Called by the whole block.
+    /// Stores the next cell on the way down for each cell of a part of a pin's box, and the
+    /// entries, if there is room. Called by the whole block.
     #[inline(always)]
     fn load(&self, field: Field, part: Part) {
         // Up to four loads wait together.
@@ -148,32 +159,29 @@ impl Join<'_> {
         }
     }
 
-    /// Stores the steps and entries of the four cells from `at` on, if the part has these.
+    /// Stores the next cells and entries of the four cells from `at` on, if the part has these.
     #[inline(always)]
     fn note(&self, part: Part, at: u32, entries: [u32; 4]) {
         if at >= part.len() {
             return;
         }
         let (column, row) = part.place(at);
-        let step = |i: u32, entry: Entry| {
-            let ways = entry.ways();
-            let direction = ways.trailing_zeros();
-            let place = (column + i, row);
-            let is_in = has_neighbour(direction, place, (part.columns, part.rows));
-            // planted: join-tie
-            let is_one = ways.is_power_of_two();
-            if is_one && is_in {
-                offset(direction, 1 << part.log_pitch) & 0xffff
-            } else {
-                0
-            }
-        };
-        let [a, b, c, d] = entries;
-        let steps = [
-            step(0, Entry(a)) | step(1, Entry(b)) << 16,
-            step(2, Entry(c)) | step(3, Entry(d)) << 16,
-        ];
-        self.part.st_vector(at / 2, steps);
+        // The ways that leave the part.
+        let mut out = 0;
+        if column == 0 {
+            out |= 1 << LEFT;
+        }
+        if column + GRAIN == part.columns {
+            out |= 1 << RIGHT << CELL_BITS[3];
+        }
+        if row == 0 {
+            out |= (1 << UP) * FIRST_WAYS;
+        }
+        if row + 1 == part.rows {
+            out |= (1 << DOWN) * FIRST_WAYS;
+        }
+        self.part
+            .st_vector(at / 2, next_cells(entries, out, at, part.log_pitch));
         if self.keeps_entries(part) {
             self.kept_entries().st_vector(at, entries);
         }
@@ -195,59 +203,56 @@ impl Join<'_> {
         unsafe { SharedView::from_raw_parts(entries.cast(), len as usize) }
     }
 
-    /// The steps of the part at hand, by cell.
+    /// The next cells of the part at hand, by cell.
     #[inline(always)]
-    fn steps(&self) -> SharedView<u16> {
+    fn next_cells(&self) -> SharedView<u16> {
         // SAFETY: the same memory as half words.
         unsafe { SharedView::from_raw_parts(self.part.as_mut_ptr().cast(), 2 * self.part.len()) }
     }
 
-    /// The step from a cell.
+    /// The cell after a cell.
     #[inline(always)]
-    fn step(&self, at: u32) -> u32 {
-        self.steps().ld(at) as i16 as u32
+    fn next(&self, at: u32) -> u32 {
+        self.next_cells().ld(at).into()
     }
 
-    /// Takes up to [`STRETCH`] steps from a cell, and calls `visit` for it and the following ones.
-    /// Queues them from number `count` on, [`STRETCH`] elements in any case. Returns where it is
-    /// then, the number of steps, and whether it took all of them; if not, the last cell is queued,
-    /// too.
+    /// Takes up to [`STRETCH`] steps from a cell. Queues it and the following ones from number
+    /// `count` on, [`STRETCH`] elements in any case. Returns where it is then, the number of steps,
+    /// and whether it took all of them; if not, the last cell is queued, too.
     #[inline(always)]
-    pub(super) fn stretch(
-        &self,
-        mut at: u32,
-        count: u32,
-        mut visit: impl FnMut(u32),
-    ) -> (u32, u32, bool) {
-        let (mut i, mut moves, mut step) = (0, 0, 0);
+    pub(super) fn stretch(&self, mut at: u32, count: u32) -> (u32, u32, bool) {
+        let (mut i, mut moves, mut moved) = (0, 0, false);
         while i < STRETCH {
             self.queue.st(count + i, at as u16);
-            visit(at);
-            step = self.step(at);
-            at = at.wrapping_add(step);
-            moves += u32::from(step != 0);
+            let next = self.next(at);
+            moved = next != at;
+            at = next;
+            moves += u32::from(moved);
             i += 1;
         }
-        // Steps that follow one of 0 are 0, too.
-        (at, moves, step != 0)
+        // A cell that is its own next one stays so.
+        (at, moves, moved)
     }
 
     /// Follows the ways of a part of a box down from a cell, to the pin, out of the part, or for a
-    /// chunk. Called by one thread.
+    /// chunk. Called by one thread, which `tells` how far it is.
     #[inline(always)]
-    fn follow(&self, field: Field, part: Part, mut at: u32) {
-        let mut count = 0;
+    fn follow(&self, field: Field, part: Part, mut at: u32, tells: bool) {
+        let (mut count, mut told) = (0, 0);
         let (mut after, mut has_open_tie) = (END, false);
-        let mut around = Around::EMPTY;
         loop {
             if count + STRETCH > CHUNK.min(self.capacity) {
                 after = part.index(at, field);
                 break;
             }
             let (moves, goes_on);
-            (at, moves, goes_on) = self.stretch(at, count, |at| around.add(part.place(at)));
+            (at, moves, goes_on) = self.stretch(at, count);
             if goes_on {
                 count += STRETCH;
+                if tells && count - told >= AT_ONCE {
+                    told = count;
+                    self.tell(count);
+                }
                 continue;
             }
             count += moves;
@@ -278,16 +283,10 @@ impl Join<'_> {
         }
         self.words.st(word::COUNT, count);
         self.words.st(word::NEXT, after);
-        if has_open_tie {
-            self.words.st(word::TIE, 1);
+        self.words.st(word::TIE, has_open_tie.into());
+        if tells {
+            self.end(count, after == END && !has_open_tie);
         }
-        let (x, y) = (field.extent.left + part.left, field.extent.top + part.top);
-        self.set_around(Around {
-            left: around.left + x,
-            right: around.right + x,
-            top: around.top + y,
-            bottom: around.bottom + y,
-        });
     }
 
     /// Decides a tie in the part at hand, and those on which it depends; returns whether it could.
@@ -343,11 +342,11 @@ impl Join<'_> {
                 }
                 let is_first = entry(cells.0).distance() >= entry(cells.1).distance();
                 let cell = if is_first { cells.0 } else { cells.1 };
-                let step = self.step(cell);
-                if step == 0 {
+                let next = self.next(cell);
+                if next == cell {
                     return entry(cell).is_tie().then_some(cell);
                 }
-                let next = cell.wrapping_add(step);
+                let step = next.wrapping_sub(cell);
                 if is_first {
                     (cells.0, lasts.0) = (next, step);
                 } else {
@@ -359,28 +358,80 @@ impl Join<'_> {
                 best = other;
             }
         }
-        self.steps().st(at, offset(best, pitch) as u16);
+        let next = at.wrapping_add(offset(best, pitch));
+        self.next_cells().st(at, next as u16);
         Some(at)
     }
 
-    /// Follows a chunk of a pin's path from a cell on, while a warp makes the pin one of those that
-    /// are joined. Called by the whole block, after a barrier; ends with one.
+    /// Follows a chunk of a pin's path from a cell on, and returns where its cells lie. See
+    /// [`follow_and_offer`](Self::follow_and_offer). Called by the whole block, after a barrier;
+    /// ends with one.
     #[inline(always)]
-    pub(super) fn walk(&self, pin: u32, field: Field, from: u32) -> Part {
-        let t = thread::thread_idx_x();
+    pub(super) fn walk(
+        &self,
+        pin: u32,
+        field: Field,
+        from: u32,
+        destination: Option<Destination>,
+        mine: Mine,
+    ) -> Layout {
         let from = column_and_row(from, field.columns());
         let part = self.part(field, from);
         self.load(field, part);
-        thread::sync_threads();
-        if t == 0 {
-            self.follow(field, part, part.at(from));
+        if let Some(to) = destination {
+            self.list_near(part.around(field), mine, pin, to.near);
         }
-        if t / WARP_SIZE == 1 {
-            self.set_joined(pin);
-        }
+        // planted: walk-loaded
         thread::sync_threads();
-        part
+        let layout = part.layout(field);
+        self.follow_and_offer(pin, layout, destination, || {
+            self.follow(field, part, part.at(from), destination.is_some());
+        });
+        layout
     }
+}
+
+/// Where the ways of a part's four consecutive cells are in one word: an even and an odd cell at
+/// the same bits of its halves.
+const CELL_BITS: [u32; 4] = [0, 16, 4, 20];
+/// The first way of each of these cells, and of the first two.
+const FIRST_WAYS: u32 = 0x0011_0011;
+const FIRST_WAYS_OF_TWO: u32 = 0x0001_0001;
+/// The first and third way of each of the four cells, and the first two.
+const EVERY_SECOND: u32 = 5 * FIRST_WAYS;
+const FIRST_TWO: u32 = 3 * FIRST_WAYS;
+
+/// The next cells of four consecutive cells, from cell `at` of a part on, as half words, given the
+/// cells' entries and the ways `out` of the part.
+#[inline(always)]
+fn next_cells(entries: [u32; 4], out: u32, at: u32, log_pitch: u32) -> [u32; 2] {
+    let [a, b, c, d] = entries;
+    // A cell beyond the reach has all ways, as if it had a tie.
+    let ways = (a & 15) << CELL_BITS[0]
+        | (b & 15) << CELL_BITS[1]
+        | (c & 15) << CELL_BITS[2]
+        | (d & 15) << CELL_BITS[3];
+    // The number of ways of each cell, and the cells that have one.
+    let pairs = ways - ((ways >> 1) & EVERY_SECOND);
+    let count = (pairs & FIRST_TWO) + ((pairs >> 2) & FIRST_TWO);
+    // planted: join-tie
+    let single = count & !(count >> 1) & FIRST_WAYS;
+    // planted: join-part
+    let ways = ways & !out;
+    let way = |direction: u32| (ways >> direction) & single;
+    let (left, up, right, down) = (way(LEFT), way(UP), way(RIGHT), way(DOWN));
+    // The sum of the cells' steps, each times the place of its bit.
+    let steps = |bits: u32| {
+        let across = (right & bits).wrapping_sub(left & bits);
+        let along = (down & bits).wrapping_sub(up & bits);
+        across.wrapping_add(along << log_pitch)
+    };
+    let first = at * FIRST_WAYS_OF_TWO + (1 << 16);
+    let others = steps(FIRST_WAYS_OF_TWO << CELL_BITS[2]) as i32 >> CELL_BITS[2];
+    [
+        first.wrapping_add(steps(FIRST_WAYS_OF_TWO)),
+        (first + 2 * FIRST_WAYS_OF_TWO).wrapping_add(others as u32),
+    ]
 }
 
 /// The order of steps to a cell, by the directions from which they come: from the left (one cell
@@ -391,5 +442,55 @@ const fn order_of(step: u32) -> u32 {
         step
     } else {
         (1 << 31) | step.wrapping_neg()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Entry;
+    use super::*;
+
+    /// The next cell, one cell at a time: that of its only way, unless the way leaves the part.
+    fn next_cell(entry: u32, out: u32, at: u32, log_pitch: u32) -> u32 {
+        let ways = Entry(entry).ways();
+        if !ways.is_power_of_two() || ways & out != 0 {
+            return at;
+        }
+        at.wrapping_add(offset(ways.trailing_zeros(), 1 << log_pitch))
+    }
+
+    /// All combinations of ways, in the middle and in two corners of parts of several pitches.
+    #[test]
+    fn next_cells_of_four_are_those_of_each() {
+        for log_pitch in [2, 5, 8] {
+            let pitch = 1 << log_pitch;
+            for (at, borders) in [
+                (0, 0b1011),
+                (pitch + 4 % pitch, 0),
+                (65_532 % (pitch * pitch), 0b1110),
+            ] {
+                for all in 0..1_u32 << 16 {
+                    let out = [borders | 1, borders, borders, borders | 4];
+                    let ways = [0, 4, 8, 12].map(|shift| (all >> shift) & 15);
+                    // A cell without ways is the pin's; one with all of them is beyond the reach.
+                    let entries = ways.map(|ways| match ways {
+                        15 => Entry::NONE.0,
+                        _ => 77 << 4 | ways,
+                    });
+                    let word = (0..4).map(|i| out[i] << CELL_BITS[i]).sum();
+                    let expected = [0, 1, 2, 3].map(|i: u32| {
+                        next_cell(entries[i as usize], out[i as usize], at + i, log_pitch)
+                    });
+                    let found = next_cells(entries, word, at, log_pitch);
+                    let found = [
+                        found[0] & 0xffff,
+                        found[0] >> 16,
+                        found[1] & 0xffff,
+                        found[1] >> 16,
+                    ];
+                    assert_eq!(found, expected, "ways {ways:?} at {at}: not the oracle's");
+                }
+            }
+        }
     }
 }

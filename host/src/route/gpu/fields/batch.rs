@@ -389,19 +389,21 @@ impl Batch {
             .zip(spans)
         {
             let window = member.window;
+            // A multiplication instead of a division for each cell: the quotient is at least half a
+            // cell's share away from a whole number, which is more than rounding changes.
+            let per_column = 1.0 / f64::from(window.width);
+            let cell_at = |index: u32| {
+                let row = ((f64::from(index) + 0.5) * per_column) as u32;
+                Cell::at(window.x + index - row * window.width, window.y + row)
+            };
             let mut start = span.to as usize;
+            reserve(&mut member.cells, result.path_cells as usize, PATHS)?;
             member.has_open_tie = result.has_open_tie != 0;
             let records = &joined[net.first_pin as usize..][..result.joined_pins as usize];
             for record in records {
                 let end = (span.to + record.end) as usize;
                 // The kernel's paths begin at the tree.
-                let path = cells[start..end].iter().rev();
-                let path = path.map(|&index| {
-                    Cell::at(
-                        window.x + index % window.width,
-                        window.y + index / window.width,
-                    )
-                });
+                let path = cells[start..end].iter().rev().map(|&index| cell_at(index));
                 member.push((record.pin - net.first_pin) as usize, record.cost, path)?;
                 start = end;
             }
