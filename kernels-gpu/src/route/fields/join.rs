@@ -90,9 +90,9 @@ pub(super) mod word {
     pub(in super::super) const BOUNDS: u32 = 9;
     /// Whether a tie stays open.
     pub(in super::super) const OPEN_TIE: u32 = 13;
-    /// How far the path at hand is followed: see `while_walking.rs`.
+    /// How many cells of the path at hand are queued: see `while_walking.rs`.
     pub(in super::super) const PROGRESS: u32 = 14;
-    /// Whether the pin of that path is one of those that are joined.
+    /// Whether the pin of that path is marked as joined.
     pub(in super::super) const IS_JOINED: u32 = 15;
     /// Pins on the list of the fields to which its cells are offered: two words, which take turns,
     /// so that one of them can be made ready while the other is in use.

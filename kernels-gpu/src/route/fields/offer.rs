@@ -39,6 +39,17 @@ impl Around {
         bottom: 0,
     };
 
+    /// The rectangle of columns and rows from a cell on.
+    #[inline(always)]
+    pub(super) const fn new(CellXy { x, y }: CellXy, columns: u32, rows: u32) -> Self {
+        Self {
+            left: x,
+            right: x + columns - 1,
+            top: y,
+            bottom: y + rows - 1,
+        }
+    }
+
     /// Whether a box has cells of the rectangle.
     #[inline(always)]
     fn overlaps(self, extent: FieldBox) -> bool {
@@ -86,8 +97,8 @@ impl Join<'_> {
     /// for itself.
     #[inline(always)]
     fn around_walked(&self, count: u32, layout: Layout) -> Around {
-        // As many lanes look for each side of the rectangle: for the least column, for the greatest
-        // by its complement, and so on.
+        // FEW lanes find each side of the rectangle: the first ones the least column, the next ones
+        // the greatest, as the least complement, the others the rows.
         let (lane, side) = (warp::lane_id() % FEW, warp::lane_id() / FEW);
         let mut least = u32::MAX;
         if lane < count {
@@ -340,7 +351,7 @@ impl Join<'_> {
     /// Sets the rectangle around the chunk. Called by one thread.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn set_around(&self, around: Around) {
+    fn set_around(&self, around: Around) {
         self.words.st(word::AROUND, around.left);
         self.words.st(word::AROUND + 1, around.right);
         self.words.st(word::AROUND + 2, around.top);

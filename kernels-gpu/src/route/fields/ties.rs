@@ -16,7 +16,7 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE, WarpShuffleValue};
 
 use super::join::{BLOCK, Join, STRETCH, word};
 use super::offer::Around;
-use super::while_walking::{AT_ONCE, Destination, Layout};
+use super::while_walking::{Destination, Layout};
 use super::{CellXy, DOWN, Entry, Field, GRAIN, LEFT, MANY, RIGHT, UP, column_and_row, offset};
 use crate::primitives::quotient;
 
@@ -50,13 +50,11 @@ impl Rectangle {
     /// The rectangle of its cells in the grid.
     #[inline(always)]
     const fn around(self, field: Field) -> Around {
-        let CellXy { x, y } = field.extent.cell_in(self.left, self.top);
-        Around {
-            left: x,
-            right: x + self.columns - 1,
-            top: y,
-            bottom: y + self.rows - 1,
-        }
+        Around::new(
+            field.extent.cell_in(self.left, self.top),
+            self.columns,
+            self.rows,
+        )
     }
 
     /// Where its cells lie in the grid.
@@ -392,49 +390,33 @@ trait Row: WarpShuffleValue + PartialEq + BitAnd<Output = Self> + BitOr<Output =
     fn along(self, ways: Self) -> Self;
 }
 
-impl Row for u32 {
-    #[inline(always)]
-    fn new(low: u32, _: u32) -> Self {
-        low
-    }
+macro_rules! row {
+    ($bits:ty) => {
+        impl Row for $bits {
+            #[inline(always)]
+            fn new(low: u32, high: u32) -> Self {
+                (u64::from(low) | u64::from(high) << 32) as Self
+            }
 
-    #[inline(always)]
-    fn words(self) -> [u32; 2] {
-        [self, 0]
-    }
+            #[inline(always)]
+            fn words(self) -> [u32; 2] {
+                [self as u32, (u64::from(self) >> 32) as u32]
+            }
 
-    #[inline(always)]
-    fn reversed(self) -> Self {
-        self.reverse_bits()
-    }
+            #[inline(always)]
+            fn reversed(self) -> Self {
+                self.reverse_bits()
+            }
 
-    #[inline(always)]
-    fn along(self, ways: Self) -> Self {
-        self | (ways.wrapping_add(self & ways) ^ ways)
-    }
+            #[inline(always)]
+            fn along(self, ways: Self) -> Self {
+                self | (ways.wrapping_add(self & ways) ^ ways)
+            }
+        }
+    };
 }
-
-impl Row for u64 {
-    #[inline(always)]
-    fn new(low: u32, high: u32) -> Self {
-        Self::from(low) | Self::from(high) << 32
-    }
-
-    #[inline(always)]
-    fn words(self) -> [u32; 2] {
-        [self as u32, (self >> 32) as u32]
-    }
-
-    #[inline(always)]
-    fn reversed(self) -> Self {
-        self.reverse_bits()
-    }
-
-    #[inline(always)]
-    fn along(self, ways: Self) -> Self {
-        self | (ways.wrapping_add(self & ways) ^ ways)
-    }
-}
+row!(u32);
+row!(u64);
 
 /// Marks all cells to which ways lead from marked ones, in a rectangle of at most as many columns
 /// as `R` has bits, and of at most 32 bands of 32 rows. Called by a whole warp.
@@ -657,10 +639,7 @@ fn climb(join: &Join<'_>, field: Field, part: Rectangle) -> u32 {
             return count + moves + 1;
         }
         count += STRETCH;
-        if count - told >= AT_ONCE {
-            told = count;
-            join.tell(count);
-        }
+        join.tell(count, &mut told);
     }
     join.words.st_relaxed(word::OPEN_TIE, 1, Block);
     0

@@ -16,7 +16,7 @@ use cuda_std::prelude::*;
 
 use super::join::{BLOCK, CHUNK, END, Join, STRETCH, WIDE_PART_CELLS, word};
 use super::offer::{Around, Mine};
-use super::while_walking::{AT_ONCE, Destination, Layout};
+use super::while_walking::{Destination, Layout};
 use super::{DOWN, Entry, Field, GRAIN, LEFT, RIGHT, UP, column_and_row, has_neighbour, offset};
 
 /// How far a walk may stray from the rectangle between its ends before it leaves the part at hand.
@@ -70,13 +70,11 @@ impl Part {
     /// The rectangle of its cells in the grid.
     #[inline(always)]
     const fn around(self, field: Field) -> Around {
-        let (left, top) = (field.extent.left + self.left, field.extent.top + self.top);
-        Around {
-            left,
-            right: left + self.columns - 1,
-            top,
-            bottom: top + self.rows - 1,
-        }
+        Around::new(
+            field.extent.cell_in(self.left, self.top),
+            self.columns,
+            self.rows,
+        )
     }
 
     /// The index in the box of its cell `at`.
@@ -249,9 +247,8 @@ impl Join<'_> {
             (at, moves, goes_on) = self.stretch(at, count);
             if goes_on {
                 count += STRETCH;
-                if tells && count - told >= AT_ONCE {
-                    told = count;
-                    self.tell(count);
+                if tells {
+                    self.tell(count, &mut told);
                 }
                 continue;
             }

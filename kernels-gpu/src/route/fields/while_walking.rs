@@ -15,7 +15,7 @@ use crate::primitives::quotient;
 
 /// The number of cells after which the thread tells how many there are: half a warp offers as many
 /// at a time.
-pub(super) const AT_ONCE: u32 = WARP_SIZE / 2;
+const AT_ONCE: u32 = WARP_SIZE / 2;
 
 /// How far a walk has come: the number of cells that are queued, and these bits.
 mod progress {
@@ -125,19 +125,23 @@ impl Join<'_> {
         self.words.st(word::IS_JOINED, 0);
     }
 
-    /// Tells that as many cells of the path are queued.
+    /// Tells the other warps that `count` cells of the path are queued, if that is [`AT_ONCE`] more
+    /// than they were told before.
     #[inline(always)]
-    pub(super) fn tell(&self, count: u32) {
-        // planted: walk-progress
-        self.words.st_release(word::PROGRESS, count, Block);
+    pub(super) fn tell(&self, count: u32, told: &mut u32) {
+        if count - *told >= AT_ONCE {
+            *told = count;
+            // planted: walk-progress
+            self.words.st_release(word::PROGRESS, count, Block);
+        }
     }
 
-    /// Tells that no more cells will be queued, and whether they are the whole path.
+    /// Tells the other warps that all `count` cells are queued, and whether they are a whole path.
     #[inline(always)]
     pub(super) fn end(&self, count: u32, is_complete: bool) {
         let complete = if is_complete { progress::COMPLETE } else { 0 };
-        // The pin is one of those that are joined before any pin gets nearer: they may be of one
-        // group.
+        // The pin has to be marked as joined before any other pin gets nearer: they may be of the
+        // same group.
         // planted: walk-joined
         while self.words.ld_acquire(word::IS_JOINED, Block) == 0 {}
         let progress = count | complete | progress::ENDED;

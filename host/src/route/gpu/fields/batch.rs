@@ -389,8 +389,8 @@ impl Batch {
             .zip(spans)
         {
             let window = member.window;
-            // A multiplication instead of a division for each cell: the quotient is at least half a
-            // cell's share away from a whole number, which is more than rounding changes.
+            // A multiplication instead of a division per cell: the quotient is at least 0.5 / width
+            // away from a whole number, which is more than rounding changes.
             let per_column = 1.0 / f64::from(window.width);
             let cell_at = |index: u32| {
                 let row = ((f64::from(index) + 0.5) * per_column) as u32;
