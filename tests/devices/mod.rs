@@ -22,6 +22,7 @@ pub(crate) mod negotiate;
 pub(crate) mod racecheck;
 pub(crate) mod route;
 pub(crate) mod route_fields;
+pub(crate) mod route_small_fields;
 pub(crate) mod route_tiles;
 pub(crate) mod scan;
 pub(crate) mod teh_chin;
@@ -236,6 +237,9 @@ macro_rules! suite {
                 routes_where_all_paths_tie
                 routes_in_wide_boxes
                 routes_with_ties_that_stay_open
+            }
+            route_small_fields {
+                routes_of_dense_pins
             }
             route_tiles {
                 routes_of_several_nets_in_one_launch

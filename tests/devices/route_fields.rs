@@ -29,7 +29,7 @@ pub(crate) fn check_nets<G: Gpu>(
 }
 
 /// The same by a given router.
-fn check_nets_by<G: Gpu>(
+pub(crate) fn check_nets_by<G: Gpu>(
     router: &DeviceRouter<G>,
     grid: &RoutingGrid,
     nets: &[Net],

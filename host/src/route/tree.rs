@@ -46,6 +46,18 @@ pub struct FieldUse {
     pub fallback: Option<Fallback>,
 }
 
+impl FieldUse {
+    /// How a tree was found if this is how its first pins were joined, and `rest` how the others.
+    pub(in crate::route) fn and(self, rest: Self) -> Self {
+        Self {
+            by_fields: self.by_fields + rest.by_fields,
+            by_searches: self.by_searches + rest.by_searches,
+            in_tiles: self.in_tiles + rest.in_tiles,
+            fallback: rest.fallback,
+        }
+    }
+}
+
 /// Why a net, or the rest of it, was routed in tiles instead of by fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -340,7 +340,7 @@ impl Field {
 
 /// The column and row of an index, counted row by row.
 #[inline(always)]
-fn column_and_row(index: u32, columns: u32) -> (u32, u32) {
+pub(in crate::route) fn column_and_row(index: u32, columns: u32) -> (u32, u32) {
     let row = quotient(index, columns);
     (index - row * columns, row)
 }
@@ -387,10 +387,10 @@ impl Entry {
 
 /// Directions, in the order in which paths, seen from their pins, prefer them. The opposite of a
 /// direction is two further on.
-const LEFT: u32 = 0;
-const UP: u32 = 1;
-const RIGHT: u32 = 2;
-const DOWN: u32 = 3;
+pub(in crate::route) const LEFT: u32 = 0;
+pub(in crate::route) const UP: u32 = 1;
+pub(in crate::route) const RIGHT: u32 = 2;
+pub(in crate::route) const DOWN: u32 = 3;
 
 /// The index of a cell's neighbour in a direction minus that of the cell, wrapping around, if rows
 /// are `pitch` apart.

@@ -13,7 +13,7 @@ mod places;
 mod reach;
 
 use super::grid::DeviceGrid;
-use super::tiles;
+use super::{small_fields, tiles};
 use crate::Result;
 use crate::geometry::Window;
 use crate::gpu::Gpu;
@@ -37,6 +37,8 @@ pub(crate) struct Settings {
     /// 128th of that per box on average. Either number may determine how long fields take to grow;
     /// if they grow fast, an estimate gains nothing.
     pub(crate) many_cells: u64,
+    /// The pins from which on a net of pins that are a few cells apart is for small fields.
+    pub(crate) dense_pins: usize,
 }
 
 impl Default for Settings {
@@ -44,6 +46,7 @@ impl Default for Settings {
         Self {
             labels: 1 << 26,
             many_cells: 1 << 25,
+            dense_pins: 64,
         }
     }
 }
@@ -56,6 +59,23 @@ pub(super) fn route<G: Gpu>(
     nets: &[Net],
     windows: &[Window],
 ) -> Result<Vec<Route>> {
+    let by_small_fields = small_fields::route(gpu, settings.dense_pins, grid, nets, windows)?;
+    finish(by_small_fields, nets, windows, |nets, windows| {
+        let by_fields = by_fields(gpu, settings, grid, nets, windows)?;
+        finish(by_fields, nets, windows, |nets, windows| {
+            tiles::route(gpu, grid, nets, windows)
+        })
+    })
+}
+
+/// Routes nets as far as fields can.
+fn by_fields<G: Gpu>(
+    gpu: &G,
+    settings: Settings,
+    grid: &DeviceGrid<G>,
+    nets: &[Net],
+    windows: &[Window],
+) -> Result<Vec<InFields>> {
     let unfit = match (grid.layers(), grid.has_free_edges()) {
         (1, false) => None,
         (1, true) => Some(Fallback::FreeEdges),
@@ -63,50 +83,50 @@ pub(super) fn route<G: Gpu>(
     };
     let nothing = |net: &Net| InFields::Nothing(unfit.filter(|_| net.pins.len() > 1));
     let mut found = collect(nets.iter().map(nothing), "the routes")?;
-    if unfit.is_none() {
-        let limits = Limits::of(gpu, settings);
-        let mut batch = Batch::default();
-        for (index, (net, &window)) in nets.iter().zip(windows).enumerate() {
-            if net.pins.len() < 2 {
-                continue;
-            }
-            match limits.plan(net, window, grid.evenness())? {
-                Ok(plan) => {
-                    if !batch.has_room_for(&plan, &limits) {
-                        std::mem::take(&mut batch).route(gpu, grid, nets, &limits, &mut found)?;
-                    }
-                    batch.add(index, net, plan)?;
-                }
-                Err(fallback) => found[index] = InFields::Nothing(Some(fallback)),
-            }
-        }
-        batch.route(gpu, grid, nets, &limits, &mut found)?;
+    if unfit.is_some() {
+        return Ok(found);
     }
-    finish_in_tiles(gpu, grid, nets, windows, found)
+    let limits = Limits::of(gpu, settings);
+    let mut batch = Batch::default();
+    for (index, (net, &window)) in nets.iter().zip(windows).enumerate() {
+        if net.pins.len() < 2 {
+            continue;
+        }
+        match limits.plan(net, window, grid.evenness())? {
+            Ok(plan) => {
+                if !batch.has_room_for(&plan, &limits) {
+                    std::mem::take(&mut batch).route(gpu, grid, nets, &limits, &mut found)?;
+                }
+                batch.add(index, net, plan)?;
+            }
+            Err(fallback) => found[index] = InFields::Nothing(Some(fallback)),
+        }
+    }
+    batch.route(gpu, grid, nets, &limits, &mut found)?;
+    Ok(found)
 }
 
 /// The part of a net's tree that fields have found. The routes say how.
-enum InFields {
-    /// Nothing, with the reason; no reason if there is nothing to join.
+pub(super) enum InFields {
+    /// Nothing, with the reason; no reason if there is nothing to join, or nothing was tried.
     Nothing(Option<Fallback>),
     /// An incomplete tree.
     Part(Route),
     Whole(Route),
 }
 
-/// Completes routes by searches in tiles.
-fn finish_in_tiles<G: Gpu>(
-    gpu: &G,
-    grid: &DeviceGrid<G>,
+/// Completes trees: `route` routes what is left of nets, in tiles unless the routes say how.
+fn finish(
+    found: Vec<InFields>,
     nets: &[Net],
     windows: &[Window],
-    found: Vec<InFields>,
+    route: impl FnOnce(&[Net], &[Window]) -> Result<Vec<Route>>,
 ) -> Result<Vec<Route>> {
     let rests = if found
         .iter()
         .all(|found| matches!(found, InFields::Nothing(_)))
     {
-        tiles::route(gpu, grid, nets, windows)?
+        route(nets, windows)?
     } else {
         let (mut rests, mut rest_windows) = (Vec::new(), Vec::new());
         for ((found, net), &window) in found.iter().zip(nets).zip(windows) {
@@ -118,35 +138,43 @@ fn finish_in_tiles<G: Gpu>(
             push(&mut rests, rest, PINS)?;
             push(&mut rest_windows, window, PINS)?;
         }
-        tiles::route(gpu, grid, &rests, &rest_windows)?
+        route(&rests, &rest_windows)?
     };
     let mut rests = rests.into_iter();
     let mut routes = Vec::new();
     reserve(&mut routes, nets.len(), "the routes")?;
     for found in found {
-        let route = match found {
-            InFields::Whole(route) => route,
+        let mut rest = || rests.next().unwrap_or_default();
+        let (route, used) = match found {
+            InFields::Whole(route) => {
+                routes.push(route);
+                continue;
+            }
             InFields::Nothing(fallback) => {
-                let mut route = rests.next().unwrap_or_default();
-                let in_tiles = route.connections().len();
-                route.field_use = Some(FieldUse {
-                    in_tiles,
-                    fallback,
-                    ..FieldUse::default()
-                });
-                route
+                let rest = rest();
+                let used = use_of(&rest, fallback);
+                (rest, used)
             }
             InFields::Part(route) => {
-                let rest = rests.next().unwrap_or_default();
-                let in_tiles = rest.connections().len();
-                let mut route = route.continued(rest)?;
-                if let Some(used) = &mut route.field_use {
-                    used.in_tiles = in_tiles;
-                }
-                route
+                let rest = rest();
+                let before = route.field_use.unwrap_or_default();
+                let used = before.and(use_of(&rest, before.fallback));
+                (route.continued(rest)?, used)
             }
         };
-        routes.push(route);
+        routes.push(Route {
+            field_use: Some(used),
+            ..route
+        });
     }
     Ok(routes)
+}
+
+/// How a route was found: in tiles, with the given reason, unless it says otherwise.
+fn use_of(route: &Route, fallback: Option<Fallback>) -> FieldUse {
+    route.field_use.unwrap_or(FieldUse {
+        in_tiles: route.connections().len(),
+        fallback,
+        ..FieldUse::default()
+    })
 }
