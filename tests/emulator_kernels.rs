@@ -12,7 +12,7 @@ use trazar::measure::{MeasureOptions, Property};
 use trazar::rle::DeviceRles;
 use trazar::route::{
     Cell, DeviceGrid, DeviceRouteAlgorithm, DeviceRouteOptions, DeviceRouter, EdgeCounts,
-    NegotiationOptions, Net, RouteAlgorithm, RouteOptions, RoutingGrid,
+    NegotiationOptions, Net, RouteAlgorithm, RouteOptions, RoutingGrid, Window,
 };
 use trazar::trace::{Band, ContourOptions};
 use trazar::{
@@ -247,8 +247,15 @@ fn every_kernel_of_the_ptx_is_emulated() {
     let grid = RoutingGrid::uniform(440, 300, 2).unwrap();
     let grid = DeviceGrid::upload(&large_blocks, &grid).unwrap();
     let net = Net::from_cells([(200, 150), (203, 151), (198, 155)].map(|(x, y)| Cell::at(x, y)));
+    // Pins that are a few cells apart, in a window.
+    let dense = Net::from_cells((0..100).map(|i| Cell::at(i % 10, i / 10))).within(Window {
+        x: 0,
+        y: 0,
+        width: 20,
+        height: 20,
+    });
     DeviceRouter::on(large_blocks.clone())
-        .route(&grid, &[net], &DeviceRouteOptions::default())
+        .route(&grid, &[net, dense], &DeviceRouteOptions::default())
         .unwrap();
 
     for neighbours in [Neighbours::Eight, Neighbours::Sixteen] {
