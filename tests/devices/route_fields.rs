@@ -99,7 +99,7 @@ fn by_fields_alone(pins: usize) -> FieldUse {
 }
 
 /// Weights without edges of weight 0, which fields do not support.
-fn weights() -> impl Strategy<Value = Weights> {
+pub(crate) fn weights() -> impl Strategy<Value = Weights> {
     select(vec![
         Weights::Small,
         Weights::Even,

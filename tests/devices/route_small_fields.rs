@@ -1,14 +1,13 @@
-//! Routing by small fields: nets of pins that are a few cells apart, and what is left of them to
-//! larger fields.
+//! Routing by small fields: nets whose pins are a few cells apart. Larger fields join the pins that
+//! small fields do not reach.
 
 use proptest::prelude::*;
-use proptest::sample::select;
 use trazar::hooks;
 use trazar::route::{Cell, DeviceRouter, Net, Pin, RoutingGrid, Window};
-use trazar_test_support::grids::{Weights, random_grid};
+use trazar_test_support::grids::random_grid;
 use trazar_test_support::seeds::Random;
 
-use super::route_fields::check_nets_by;
+use super::route_fields::{check_nets_by, weights};
 use super::{Device, PerDevice, check};
 
 /// A net of pins of one cell in a part of the grid, with an area of about `spread` cells for each.
@@ -39,11 +38,10 @@ fn dense_net(grid: &RoutingGrid, spread: u32, most: u32, random: &mut Random) ->
 /// Up to three nets at once, of pins that are so close that most of them are joined by small
 /// fields, or so far apart that few are.
 pub(crate) fn routes_of_dense_pins<D: Device>(device: &D) {
-    let weights = vec![Weights::Small, Weights::Even, Weights::Gaps, Weights::Large];
     let case = (
         1..=70u32,
         1..=70u32,
-        select(weights),
+        weights(),
         1..=3u32,
         any::<u64>(),
         device.any(),

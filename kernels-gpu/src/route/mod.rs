@@ -12,7 +12,7 @@
 //! | [`retrace`] | that pin's path, which becomes part of the tree |
 //! | [`tiles`] | all of these stages for whole nets in one launch: tiles relaxed in shared memory |
 //! | [`fields`] | all of these stages for pins that are close together: distances around each pin, then joining by looking them up |
-//! | [`small_fields`] | the same for pins a few cells apart: the paths around each pin, as numbers |
+//! | [`small_fields`] | the same for pins a few cells apart: paths around each pin as numbers |
 //! | [`negotiate`] | trees of nets that compete for edges |
 
 pub mod fields;

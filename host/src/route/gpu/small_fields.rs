@@ -1,5 +1,5 @@
-//! Routing by small fields: nets whose pins are a few cells apart, by the kernels of
-//! [`trazar_kernels::route::small_fields`]. Larger fields join the pins that are left.
+//! Routing by small fields: the kernels of [`trazar_kernels::route::small_fields`] route nets whose
+//! pins are a few cells apart. Larger fields join the pins that small fields do not reach.
 
 use trazar_kernels::route::small_fields::{
     self, MOST_PINS, NearNet, NearNets, NearPins, PathKey, Square,
@@ -9,8 +9,7 @@ use super::fields::InFields;
 use super::grid::DeviceGrid;
 use crate::Result;
 use crate::geometry::{Cell, Window};
-use crate::gpu::Scanner;
-use crate::gpu::{Gpu, GpuBuffer, Lent};
+use crate::gpu::{Gpu, GpuBuffer, Lent, Scanner};
 use crate::memory::{collect, extend, push, reserve};
 use crate::route::net::Net;
 use crate::route::net_by_net::{PATHS, PINS};
@@ -164,7 +163,8 @@ impl Batch {
         let mut entries = gpu.alloc(pins * square.cells() as usize)?;
         let mut least = gpu.alloc(pins)?;
         // The length of each cell's list, one element after the cell's; then where it ends.
-        let cells = u32::try_from(self.window_cells + 1).unwrap_or(u32::MAX);
+        // Fewer than 2²⁸: a window has few cells per pin.
+        let cells = self.window_cells as u32 + 1;
         let mut ends = gpu.alloc_zeroed(cells as usize)?;
         let mut joined = gpu.alloc_zeroed(pins)?;
         let mut paths = gpu.alloc_zeroed(pins)?;

@@ -156,7 +156,8 @@ impl Growth<'_> {
         }
     }
 
-    /// The reach: the least cost of a path that may leave the square, or have more steps than keys.
+    /// The reach: the least cost of a path that may leave the square, or that has no room for
+    /// another step.
     #[inline(always)]
     fn reach(&self) -> u32 {
         let (net, side, lane) = (self.net, self.square.0, warp::lane_id());

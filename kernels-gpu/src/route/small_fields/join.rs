@@ -208,8 +208,8 @@ impl Join<'_> {
 ///
 /// ```text
 /// offer the cells of the first pin to the small fields around them
-/// until no pin is left, or the least bound is not exact:
-///     take the pin with the least bound; its key has the path
+/// until no pin is left, or it is not known which pin is the nearest:
+///     take the nearest pin; its key has the path
 ///     offer the path's cells
 /// ```
 ///

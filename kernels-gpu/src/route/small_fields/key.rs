@@ -18,7 +18,7 @@ pub(super) const COSTS: u32 = u32::MAX >> (PATH_BITS - u32::BITS);
 /// since edges cost something. So of two paths of the same cost, that with the lesser key is the
 /// one that steps to the first neighbour where they part.
 ///
-/// A key without a path, where not even the bit is set, says that the path costs as much or more.
+/// A key whose bits below the cost are all 0 has no path: it says that any path costs this or more.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Pod)]
 pub struct PathKey(pub(super) u64);

@@ -5,23 +5,25 @@
 //! pin, the [key](PathKey) of the path from the pin to that cell. Keys compare by cost first, and
 //! among paths of the same cost, that with the least key is the one that the module `route` of the
 //! host's crate asks for. So the path by which the tree joins a pin is the least key of the tree's
-//! cells in the pin's field. Neither walks nor ties are left to look at:
+//! cells in the pin's field, which needs no walk and no further rule for ties:
 //!
 //! 1. a warp per pin finds the keys of its square, which are then sorted by cell: each cell has a
 //!    list of the pins near it;
 //! 2. one block per net keeps the least key of each pin. It takes the pin that is nearest, whose
 //!    path is in the key, and offers the cells of that path to the pins on their lists.
 //!
-//! What a small field knows ends at its **reach**, the least cost of a path that may leave the
-//! square or have more steps than a key has room for. If the tree is not within the reach of a pin,
-//! all that is known of the pin is that it is no nearer. Once such a pin may be the nearest, the
-//! kernel stops, and larger [fields](super::fields) join the remaining pins.
+//! A small field is exact up to its **reach**, the least cost of a path that may leave the square,
+//! or have more steps than a key has room for. If the tree is not within the reach of a pin, all
+//! that is known of the pin is that it is no nearer. Once such a pin may be the nearest, the kernel
+//! stops, and larger [fields](super::fields) join the remaining pins.
 //!
 //! | kernel | does | launch |
 //! |---|---|---|
-//! | [`grow_small_fields`](fn@grow_small_fields) | small fields, and their reach | one warp per pin; [`grow_bytes`] of shared memory |
-//! | [`list_near_pins`](fn@list_near_pins) | the lists, after a prefix sum of their lengths | one warp per pin |
-//! | [`join_near_pins`](fn@join_near_pins) | trees, as far as small fields reach | one block of 512 threads per net; [`join_bytes`] of shared memory |
+//! | [`grow_small_fields`](fn@grow_small_fields) | small fields and their reach | warp per pin |
+//! | [`list_near_pins`](fn@list_near_pins) | lists, after prefix sums of lengths | warp per pin |
+//! | [`join_near_pins`](fn@join_near_pins) | trees, as far as fields reach | block per net |
+//!
+//! The first and the last use [`grow_bytes`] and [`join_bytes`] of dynamic shared memory.
 //!
 //! # Limits
 //! Grids of one layer without edges of weight 0; pins of one cell, except the first; [`MOST_PINS`].

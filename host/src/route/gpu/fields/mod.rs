@@ -1,5 +1,6 @@
 //! Routing by fields: nets whose pins are close are routed by the kernels of
-//! [`trazar_kernels::route::fields`], all others in tiles.
+//! [`trazar_kernels::route::fields`], all others in tiles. Where pins are only a few cells apart,
+//! small fields (`small_fields.rs`) come first.
 //!
 //! The required size of a pin's box depends on the distances between the pins, from which it is
 //! estimated (`reach.rs`). Where that is not enough, the boxes of a few pins grow, or, at most
@@ -37,7 +38,7 @@ pub(crate) struct Settings {
     /// 128th of that per box on average. Either number may determine how long fields take to grow;
     /// if they grow fast, an estimate gains nothing.
     pub(crate) many_cells: u64,
-    /// The pins from which on a net of pins that are a few cells apart is for small fields.
+    /// Nets of at least this many pins, a few cells apart, are routed by small fields.
     pub(crate) dense_pins: usize,
 }
 
@@ -115,7 +116,8 @@ pub(super) enum InFields {
     Whole(Route),
 }
 
-/// Completes trees: `route` routes what is left of nets, in tiles unless the routes say how.
+/// Completes trees. `route` routes the rest of each net; if a rest's route does not say how it was
+/// found, it was found in tiles.
 fn finish(
     found: Vec<InFields>,
     nets: &[Net],
@@ -144,28 +146,23 @@ fn finish(
     let mut routes = Vec::new();
     reserve(&mut routes, nets.len(), "the routes")?;
     for found in found {
-        let mut rest = || rests.next().unwrap_or_default();
-        let (route, used) = match found {
-            InFields::Whole(route) => {
-                routes.push(route);
-                continue;
-            }
+        let route = match found {
+            InFields::Whole(route) => route,
             InFields::Nothing(fallback) => {
-                let rest = rest();
-                let used = use_of(&rest, fallback);
-                (rest, used)
+                let mut route = rests.next().unwrap_or_default();
+                route.field_use = Some(use_of(&route, fallback));
+                route
             }
             InFields::Part(route) => {
-                let rest = rest();
-                let before = route.field_use.unwrap_or_default();
-                let used = before.and(use_of(&rest, before.fallback));
-                (route.continued(rest)?, used)
+                let rest = rests.next().unwrap_or_default();
+                let used = route.field_use.unwrap_or_default();
+                let used = used.and(use_of(&rest, used.fallback));
+                let mut route = route.continued(rest)?;
+                route.field_use = Some(used);
+                route
             }
         };
-        routes.push(Route {
-            field_use: Some(used),
-            ..route
-        });
+        routes.push(route);
     }
     Ok(routes)
 }
