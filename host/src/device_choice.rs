@@ -5,6 +5,7 @@ use trazar_kernels::route::fields::MOST_UNPLACED;
 
 use crate::backend::Backend;
 use crate::image::{BinaryImage, PixelValue, ValueImage};
+use crate::route::gpu::small_fields::{LEAST_PINS, MOST_SPREAD};
 use crate::route::{Cell, Net, RoutingGrid};
 
 /// The size of a piece of work: the numbers on which its time depends.
@@ -310,11 +311,15 @@ impl Job {
                 let copies = 0.42 * cells as f64;
                 let distance = (searched as f64 / pins.max(1) as f64).sqrt();
                 let pins_of_net = pins as f64 / nets.max(1) as f64;
+                // Of pins a few cells apart, a GPU finds small fields, and the host does the rest.
                 // Pins that are up to some 200 cells apart have distance fields, along which paths
                 // are followed. To find the fields around a path, the kernel looks at all pins of
                 // the net, or, if the net is large, at those in buckets near the path. At larger
                 // distances, a search advances by one cell per microsecond.
-                let pin = if layers == 1 && distance <= 200.0 {
+                let is_dense = pins_of_net >= LEAST_PINS as f64 && distance <= MOST_SPREAD;
+                let pin = if layers == 1 && is_dense {
+                    200.0 * distance
+                } else if layers == 1 && distance <= 200.0 {
                     2_500.0 + 100.0 * distance + 0.5 * pins_of_net.min(f64::from(MOST_UNPLACED))
                 } else {
                     1_000.0 * distance
@@ -429,10 +434,11 @@ mod tests {
             (256, 16, 6.5, 0.77),
             (256, 260, 8.3, 1.47),
             (256, 1000, 7.2, 4.4),
-            (256, 10_000, 26.9, 89.7),
+            (256, 10_000, 12.3, 4.9),
             (512, 16, 17.5, 1.39),
             (512, 1000, 28.0, 4.81),
-            (512, 10_000, 37.3, 87.1),
+            (512, 10_000, 46.0, 10.4),
+            (128, 2_500, 4.4, 1.8),
             (1024, 16, 67.7, 4.14),
             (1024, 100, 91.7, 2.91),
             (1024, 700, 112.0, 5.93),
@@ -567,18 +573,20 @@ mod tests {
         assert_eq!(nets(1).cpu_nanoseconds(16), nets(1).cpu_nanoseconds(1));
     }
 
+    /// Pins that are too far apart for small fields, and so close that a core soon reaches the next
+    /// one.
     #[test]
-    fn dense_pins_are_for_the_core() {
-        for side in [256, 512, 1024, 2048] {
+    fn pins_some_cells_apart_are_for_the_core() {
+        for (side, spread, faster) in [
+            (256, 20, Backend::Cuda),
+            (512, 35, Backend::Cpu),
+            (2048, 35, Backend::Cpu),
+            (256, 200, Backend::Cuda),
+            (2048, 200, Backend::Cuda),
+        ] {
             let cells = side * side;
-            assert_eq!(
-                route(side, cells / 20).backend(16, true, u32::MAX),
-                Backend::Cpu
-            );
-            assert_eq!(
-                route(side, cells / 200).backend(16, true, u32::MAX),
-                Backend::Cuda
-            );
+            let job = route(side, cells / spread);
+            assert_eq!(job.backend(16, true, u32::MAX), faster, "{side}, {spread}");
         }
     }
 

@@ -240,6 +240,11 @@ macro_rules! suite {
             }
             route_small_fields {
                 routes_of_dense_pins
+                routes_to_what_squares_do_not_reach
+                routes_along_winding_ways
+                routes_by_dear_edges
+                routes_of_many_dense_pins
+                routes_of_dense_pins_with_several_cells
             }
             route_tiles {
                 routes_of_several_nets_in_one_launch

@@ -3,8 +3,9 @@
 
 use proptest::prelude::*;
 use trazar::hooks;
-use trazar::route::{Cell, DeviceRouter, Net, Pin, RoutingGrid, Window};
-use trazar_test_support::grids::random_grid;
+use trazar::route::{BLOCKED, Cell, DeviceRouter, Net, Pin, RoutingGrid, Window};
+use trazar_test_support::emulators::seed;
+use trazar_test_support::grids::{Weights, random_grid};
 use trazar_test_support::seeds::Random;
 
 use super::route_fields::{check_nets_by, weights};
@@ -36,13 +37,15 @@ fn dense_net(grid: &RoutingGrid, spread: u32, most: u32, random: &mut Random) ->
 }
 
 /// Up to three nets at once, of pins that are so close that most of them are joined by small
-/// fields, or so far apart that few are.
+/// fields, or so far apart that few are. The shorter the lists of pins near a cell are, the more
+/// often there are new ones.
 pub(crate) fn routes_of_dense_pins<D: Device>(device: &D) {
     let case = (
         1..=70u32,
         1..=70u32,
         weights(),
         1..=3u32,
+        1..=6u32,
         any::<u64>(),
         device.any(),
     );
@@ -55,7 +58,7 @@ pub(crate) fn routes_of_dense_pins<D: Device>(device: &D) {
         "dense pins",
         40,
         &case,
-        |(width, height, weights, nets, seed, gpu)| {
+        |(width, height, weights, nets, per_cell, seed, gpu)| {
             let grid = random_grid(width, height, 1, weights, seed);
             let mut random = Random::new(seed);
             let nets: Vec<_> = (0..nets)
@@ -64,8 +67,137 @@ pub(crate) fn routes_of_dense_pins<D: Device>(device: &D) {
                     dense_net(&grid, spread, most, &mut random)
                 })
                 .collect();
-            let router = hooks::with_dense_pins(DeviceRouter::on(gpu), 2);
+            let router = hooks::with_dense_pins(DeviceRouter::on(gpu), 2, per_cell);
             check_nets_by(&router, &grid, &nets).map(|_| ())
         },
     );
+}
+
+/// Routes nets of any number of pins by small fields, if they are dense, and compares with the CPU.
+#[track_caller]
+fn assert_nets<D: Device>(device: &D, what: &str, grid: &RoutingGrid, nets: &[Net]) {
+    let router = hooks::with_dense_pins(DeviceRouter::on(device.gpu(seed())), 2, 8);
+    if let Err(error) = check_nets_by(&router, grid, nets) {
+        panic!("seed {}, {what}: {error:?}", seed());
+    }
+}
+
+/// A pin on the tree, then one that is some steps from it, and others as far by one edge.
+fn net_of_equally_far(tree: Cell, pin: Cell, other: Cell, others: usize) -> Net {
+    let pins = [tree, tree, pin];
+    Net::from_cells(pins.into_iter().chain([other].repeat(others)))
+}
+
+/// The tree is at the end of a pin's square, or beyond, on any side. Other pins are as far from it,
+/// but come later.
+pub(crate) fn routes_to_what_squares_do_not_reach<D: Device>(device: &D) {
+    // With few others, squares are larger.
+    for (steps, others) in [(11, 18), (12, 18), (13, 18), (15, 3), (16, 3), (17, 3)] {
+        let (length, breadth) = (steps + 4, 3);
+        for turns in 0..4 {
+            // A quarter turn for each.
+            let at = |x: u32, y: u32| match turns {
+                0 => (x, y),
+                1 => (breadth - 1 - y, x),
+                2 => (length - 1 - x, breadth - 1 - y),
+                _ => (y, length - 1 - x),
+            };
+            let (width, height) = if turns % 2 == 0 {
+                (length, breadth)
+            } else {
+                (breadth, length)
+            };
+            let [tree, pin, other] = [at(2, 1), at(2 + steps, 1), at(2, 0)];
+            let weight = |here, there| {
+                if here == other || there == other {
+                    steps
+                } else {
+                    1
+                }
+            };
+            let grid = RoutingGrid::from_fn(
+                width,
+                height,
+                |x, y| weight((x, y), (x + 1, y)),
+                |x, y| weight((x, y), (x, y + 1)),
+            )
+            .unwrap();
+            let [tree, pin, other] = [tree, pin, other].map(|(x, y)| Cell::at(x, y));
+            let net = net_of_equally_far(tree, pin, other, others);
+            let what = format!("{steps} steps, {turns} turns");
+            assert_nets(device, &what, &grid, &[net]);
+        }
+    }
+}
+
+/// A way that winds through rows of eight cells, some with more steps than a key has room for. The
+/// other pins are beside its start.
+pub(crate) fn routes_along_winding_ways<D: Device>(device: &D) {
+    let (width, height) = (9, 6);
+    for steps in [8, 22, 23, 24, 25, 31, 46] {
+        let right = |x, y| match (x, y) {
+            (0, 0) => steps,
+            (0, _) => BLOCKED,
+            _ => 1,
+        };
+        // Even rows lead to the right, the others back.
+        let down = |x, y| match (x, y % 2) {
+            (8, 0) | (1, 1) => 1,
+            _ => BLOCKED,
+        };
+        let grid = RoutingGrid::from_fn(width, height, right, down).unwrap();
+        let (row, column) = (steps / 8, steps % 8);
+        let x = if row % 2 == 0 { 1 + column } else { 8 - column };
+        let net = net_of_equally_far(Cell::at(1, 0), Cell::at(x, row), Cell::at(0, 0), 20);
+        assert_nets(device, &format!("{steps} steps"), &grid, &[net]);
+    }
+}
+
+/// Costs around the largest that a key has room for.
+pub(crate) fn routes_by_dear_edges<D: Device>(device: &D) {
+    let mut random = Random::new(seed());
+    for limit in [1, 2, 3, 4, 5, 9] {
+        let most = (1 << 17) / limit + 1;
+        let weight = |random: &mut Random| most - random.below(4);
+        let (width, height) = (12, 9);
+        let edges = (width * height) as usize;
+        let mut draw = |count| (0..count).map(|_| weight(&mut random)).collect::<Vec<_>>();
+        let right = draw(edges - height as usize);
+        let down = draw(edges - width as usize);
+        let grid = RoutingGrid::from_edges(width, height, &right, &down).unwrap();
+        let mut cell = || Cell::at(random.below(width), random.below(height));
+        let net = Net::from_cells((0..20).map(|_| cell()).collect::<Vec<_>>());
+        assert_nets(device, &format!("a {limit}th"), &grid, &[net]);
+    }
+}
+
+/// Many pins near each cell; and so many pins that their ranks have several levels. No path leads
+/// to most of them.
+pub(crate) fn routes_of_many_dense_pins<D: Device>(device: &D) {
+    let mut grid = random_grid(16, 16, 1, Weights::Small, seed());
+    let mut random = Random::new(seed());
+    let nowhere = Cell::at(15, 15);
+    grid.block(nowhere).unwrap();
+    let mut net = |count, far| {
+        let cells = (0..count).map(|_| Cell::at(random.below(15), random.below(15)));
+        let cells: Vec<_> = cells.collect();
+        let (tree, others) = cells.split_first().expect("pins");
+        let far = std::iter::repeat_n(nowhere, far);
+        Net::from_cells(
+            std::iter::once(*tree)
+                .chain(far)
+                .chain(others.iter().copied()),
+        )
+    };
+    let nets = [net(150, 0), net(80, 1000)];
+    assert_nets(device, "many pins", &grid, &nets);
+}
+
+/// A pin with a cell beside the tree, which is not its first one.
+pub(crate) fn routes_of_dense_pins_with_several_cells<D: Device>(device: &D) {
+    let grid = RoutingGrid::uniform(12, 12, 1).unwrap();
+    let mut net = Net::from_cells((0..20).map(|i| Cell::at(5 + i % 7, 3 + i / 7)));
+    net.pins[0].cells[0] = Cell::at(0, 0);
+    net.pins[9].cells.push(Cell::at(0, 1));
+    assert_nets(device, "several cells", &grid, &[net]);
 }

@@ -36,7 +36,7 @@ pub struct InvalidRoute {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FieldUse {
-    /// Pins that were joined by fields.
+    /// Pins that were joined by fields, small ones included.
     pub by_fields: usize,
     /// Pins that were each joined by a search in tiles, after which fields continued.
     pub by_searches: usize,

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `grid.rs` | a grid on the GPU: in tiles, and row by row | `lay_out_*` of `tiles/start.rs` |
 //! | `tiles/` | whole nets at once | `tiles/` |
-//! | `small_fields.rs` | nets of pins a few cells apart; the rest by fields | `small_fields/` |
+//! | `small_fields/` | nets of pins a few cells apart; the rest by fields | `small_fields/` |
 //! | `fields/` | whole nets whose pins stand close; the rest in tiles | `fields/` |
 //! | `nearest.rs` | by sweeps: the pin to join next | `nearest.rs` |
 //! | `sweep.rs` | by sweeps: distances | `sweep/` |
@@ -20,7 +20,7 @@
 //! |---|---|---|---|---|
 //! | in tiles, per net that is routed at the same time | 8, or 12 with several layers | 4, or 8 where labels need 64 bits | 4 | 0.3 for the tiles' sides, or 0.6 |
 //! | by fields, per net that is routed at the same time | 8 | some 64, and, up to 256 MiB, twice that for boxes that grow | 4 | 1/8 for the tree |
-//! | by small fields, likewise | 8 | up to 20 KB per pin | - | 4 for the lists' ends |
+//! | by small fields, likewise | 8 | up to 8 KB per pin, and 12 for each pin on the cell's list | - | 4 for the lists' ends |
 //! | by sweeps | 8, or 12 | 8 | 4 | 1/8 for the tree; 8 for steps where edges are free |
 //!
 //! And some 24 bytes per cell of a pin; while fields grow, up to 270 MB of labels.
@@ -29,7 +29,7 @@ mod fields;
 mod grid;
 mod nearest;
 mod retrace;
-mod small_fields;
+pub(crate) mod small_fields;
 mod sweep;
 mod tiles;
 

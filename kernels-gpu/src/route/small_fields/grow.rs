@@ -8,7 +8,7 @@ use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::key::COSTS;
-use super::{MOST_SIDE, NearNet, NearNets, PathKey, Square};
+use super::{BUCKETS, MOST_SIDE, NearNet, NearNets, NearPin, PathKey, Square, bucket};
 use crate::route::BLOCKED;
 use crate::route::fields::{DOWN, LEFT, RIGHT, UP, column_and_row};
 use crate::route::tiles::TiledGrid;
@@ -67,6 +67,7 @@ impl Growth<'_> {
             let (mut right, mut down) = (BLOCKED, BLOCKED);
             if self.x < net.width && y < net.height {
                 let index = tiling.index(net.left + self.x, net.top + y);
+                // planted: near-window
                 if lane + 1 < side && self.x + 1 < net.width {
                     right = self.grid.right.ld(index);
                 }
@@ -84,6 +85,7 @@ impl Growth<'_> {
             self.keys.st(self.at(pin), PathKey::HERE);
         }
         // The edges to the left are loaded by other lanes.
+        // planted: near-loaded
         warp::sync_warp(FULL_MASK);
     }
 
@@ -142,6 +144,7 @@ impl Growth<'_> {
             let last = key;
             key = key.min(from_left.step(RIGHT, left));
             key = key.min(from_right.step(LEFT, right));
+            // planted: near-along
             if !warp::warp_vote_any(FULL_MASK, key < last) {
                 break;
             }
@@ -151,7 +154,9 @@ impl Growth<'_> {
             if key < before {
                 self.keys.st(self.at(row), key);
             }
+            // planted: near-rows
             *marked |= 1 << row >> 1 | 1 << row << 1;
+            // planted: near-last-row
             *marked &= u32::MAX >> (MOST_SIDE - side);
         }
     }
@@ -163,12 +168,15 @@ impl Growth<'_> {
         let (net, side, lane) = (self.net, self.square.0, warp::lane_id());
         let mut reach = COSTS;
         // Whether the window goes on beside the square.
+        // planted: near-side
         let is_side = lane == 0 && self.x > 0 || lane + 1 == side && self.x + 1 < net.width;
         let mut row = 0;
         while row < side && self.has_column() {
             let key = self.keys.ld(self.at(row));
             let y = self.top.wrapping_add(row);
+            // planted: near-end
             let is_end = row == 0 && y > 0 || row + 1 == side && y + 1 < net.height;
+            // planted: near-longest
             if is_side || is_end || key.is_longest() {
                 reach = reach.min(key.cost());
             }
@@ -177,26 +185,50 @@ impl Growth<'_> {
         warp::warp_reduce_min(FULL_MASK, reach)
     }
 
-    /// Writes the keys from `first` on, only those within the reach, and counts them by cell.
+    /// Writes the keys from `first` on, only those within the reach, and counts them by bucket,
+    /// from `first_bucket` on.
     #[inline(always)]
     fn write(
         &self,
         first: u32,
         reach: u32,
         entries: ViewMut<'_, PathKey>,
-        lengths: ViewMut<'_, u32>,
+        histograms: ViewMut<'_, u32>,
+        first_bucket: u32,
     ) {
+        // Counts are where weights were.
+        let lane = warp::lane_id();
+        let counts = self.right;
+        warp::sync_warp(FULL_MASK);
+        let mut i = lane;
+        while i < BUCKETS {
+            counts.st(i, 0);
+            i += WARP_SIZE;
+        }
+        // planted: near-zeros
+        warp::sync_warp(FULL_MASK);
         let mut row = 0;
         while row < self.square.0 && self.has_column() {
             let mut key = self.keys.ld(self.at(row));
             if key.cost() < reach {
-                let cell = self.top.wrapping_add(row) * self.net.width + self.x;
-                lengths.atomic_add(self.net.first_cell + cell + 1, 1);
+                // planted: near-count
+                counts.atomic_add(bucket(key.cost()), 1);
             } else {
                 key = PathKey::NONE;
             }
             entries.st(first + self.at(row), key);
             row += 1;
+        }
+        // planted: near-counted
+        warp::sync_warp(FULL_MASK);
+        let mut i = lane;
+        while i < BUCKETS {
+            let count = counts.ld(i);
+            if count > 0 {
+                // planted: near-histogram
+                histograms.atomic_add(first_bucket + i, count);
+            }
+            i += WARP_SIZE;
         }
     }
 }
@@ -219,14 +251,14 @@ fn pin_of_warp(nets: NearNets<'_>, square: Square) -> Option<(u32, NearNet, u32,
 }
 
 /// Finds the small fields of all pins but the first of each net: the keys of their squares,
-/// [`PathKey::NONE`] beyond the reach, and the reach, as a key without a path. Adds up in `lengths`
-/// how many pins are near each cell, one element after the cell's.
+/// [`PathKey::NONE`] beyond the reach, and the reach. Adds up in `histograms` how many keys of each
+/// net there are in each [`bucket`].
 ///
 /// # Safety
 ///
 /// - `nets` has what it states. One warp per pin.
-/// - `entries` has [`Square::cells`] elements per pin, fewer than 2³²; `least` has one per pin;
-///   `lengths` has one per cell of all windows, and one more, which are 0.
+/// - `entries` has [`Square::cells`] elements per pin, fewer than 2³²; `reaches` has one per pin;
+///   `histograms` has [`BUCKETS`] elements per net, which are 0.
 /// - The launch has [`grow_bytes`] of dynamic shared memory.
 /// - Nothing else uses what is written meanwhile.
 #[kernel(block = BLOCK, len(grid = ()))]
@@ -234,8 +266,8 @@ pub unsafe fn grow_small_fields(
     grid: TiledGrid<'_>,
     nets: NearNets<'_>,
     entries: ViewMut<'_, PathKey>,
-    least: ViewMut<'_, PathKey>,
-    lengths: ViewMut<'_, u32>,
+    reaches: ViewMut<'_, u32>,
+    histograms: ViewMut<'_, u32>,
     square: Square,
 ) {
     let Some((pin, net, left, top)) = pin_of_warp(nets, square) else {
@@ -243,6 +275,7 @@ pub unsafe fn grow_small_fields(
     };
     let warp = thread::thread_idx_x() / WARP_SIZE;
     let cells = square.cells() as usize;
+    // planted: near-warps
     let first = (warp * square.cells() * CELL_BYTES) as usize;
     let growth = Growth {
         grid,
@@ -260,46 +293,96 @@ pub unsafe fn grow_small_fields(
     growth.start();
     growth.relax();
     let reach = growth.reach();
-    growth.write(pin * square.cells(), reach, entries, lengths);
+    let first_bucket = nets.owners.ld(pin) * BUCKETS;
+    growth.write(
+        pin * square.cells(),
+        reach,
+        entries,
+        histograms,
+        first_bucket,
+    );
     if warp::lane_id() == 0 {
-        least.st(pin, PathKey::at_least(reach));
+        reaches.st(pin, reach);
     }
 }
 
-/// Lists the pins near each cell. `ends` has the prefix sums of the lengths of the lists, as
-/// [`grow_small_fields`](fn@grow_small_fields) counts them; then each element has the end of its
-/// list, and the next list's start.
+/// Visits the cells near a warp's pin: those that a path of a lower cost than `near`, by pin, leads
+/// to. `visit` gets the pin, counted from its net's first, the cell, among those of all windows,
+/// and the path.
+#[inline(always)]
+fn for_each_near(
+    nets: NearNets<'_>,
+    entries: View<'_, PathKey>,
+    near: View<'_, u32>,
+    square: Square,
+    visit: impl Fn(u32, u32, PathKey),
+) {
+    let Some((pin, net, left, top)) = pin_of_warp(nets, square) else {
+        return;
+    };
+    let (lane, near) = (warp::lane_id(), near.ld(pin));
+    if near == 0 || lane >= square.0 {
+        return;
+    }
+    let first = pin * square.cells() + lane;
+    let mut row = 0;
+    while row < square.0 {
+        let path = entries.ld(first + row * square.0);
+        // planted: near-known
+        if path != PathKey::NONE && path.cost() < near {
+            let cell = top.wrapping_add(row) * net.width + left.wrapping_add(lane);
+            visit(pin - net.first_pin, net.first_cell + cell, path);
+        }
+        row += 1;
+    }
+}
+
+/// Adds up in `lengths` how many pins are near each cell, one element after the cell's. A pin is
+/// near the cells that a path of a lower cost than `near`, by pin, leads to.
 ///
 /// # Safety
 ///
 /// - [`grow_small_fields`](fn@grow_small_fields) has run with these `nets`, `entries` and `square`.
 ///   One warp per pin.
-/// - `paths` and `pins` have as many elements as all lists together.
+/// - `near` has one element per pin; `lengths` has one per cell of all windows, and one more, which
+///   are 0.
+/// - Nothing else uses what is written meanwhile.
+#[kernel(block = BLOCK)]
+pub unsafe fn count_near_pins(
+    nets: NearNets<'_>,
+    entries: View<'_, PathKey>,
+    near: View<'_, u32>,
+    lengths: ViewMut<'_, u32>,
+    square: Square,
+) {
+    for_each_near(nets, entries, near, square, |_, cell, _| {
+        // planted: near-length
+        lengths.atomic_add(cell + 1, 1);
+    });
+}
+
+/// Lists the pins near each cell. `ends` has the prefix sums of the lengths of the lists, as
+/// [`count_near_pins`](fn@count_near_pins) counts them; then each element has the end of its list,
+/// and the next list's start.
+///
+/// # Safety
+///
+/// - [`count_near_pins`](fn@count_near_pins) has run with these `nets`, `entries`, `near` and
+///   `square`. One warp per pin.
+/// - `lists` has as many elements as all lists together.
 /// - Nothing else uses what is written meanwhile.
 #[kernel(block = BLOCK)]
 pub unsafe fn list_near_pins(
     nets: NearNets<'_>,
     entries: View<'_, PathKey>,
+    near: View<'_, u32>,
     ends: ViewMut<'_, u32>,
-    paths: ViewMut<'_, PathKey>,
-    pins: ViewMut<'_, u32>,
+    lists: ViewMut<'_, NearPin>,
     square: Square,
 ) {
-    let Some((pin, net, left, top)) = pin_of_warp(nets, square) else {
-        return;
-    };
-    let lane = warp::lane_id();
-    let first = pin * square.cells() + lane;
-    let cell = left.wrapping_add(lane);
-    let mut row = 0;
-    while row < square.0 && lane < square.0 {
-        let path = entries.ld(first + row * square.0);
-        if path != PathKey::NONE {
-            let cell = net.first_cell + top.wrapping_add(row) * net.width + cell;
-            let place = ends.atomic_add(cell + 1, 1);
-            paths.st(place, path);
-            pins.st(place, pin - net.first_pin);
-        }
-        row += 1;
-    }
+    for_each_near(nets, entries, near, square, |pin, cell, path| {
+        // planted: near-place
+        let place = ends.atomic_add(cell + 1, 1);
+        lists.st(place, NearPin::new(pin, path));
+    });
 }

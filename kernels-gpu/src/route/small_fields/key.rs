@@ -1,8 +1,12 @@
 //! Paths as numbers.
 
+#[cfg(not(target_arch = "nvptx64"))]
+use std::iter;
+
 use cuda_std::prelude::*;
 
-use crate::route::fields::{DOWN, LEFT, RIGHT, UP};
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::route::fields::{LEFT, RIGHT, UP};
 
 /// The bits of a key that are not its cost's: two for each step, and one.
 const PATH_BITS: u32 = 2 * MOST_STEPS + 1;
@@ -24,14 +28,17 @@ pub(super) const COSTS: u32 = u32::MAX >> (PATH_BITS - u32::BITS);
 pub struct PathKey(pub(super) u64);
 
 impl PathKey {
-    /// No path within the limits of keys; of a pin, that it is joined.
+    /// No path within the limits of keys.
     pub const NONE: Self = Self(u64::MAX);
+    /// Less than any path.
+    pub const LEAST: Self = Self(0);
     /// The path from a pin to itself.
     pub(super) const HERE: Self = Self(1 << (PATH_BITS - 1));
 
     /// Any path that costs `cost` or more.
+    #[must_use]
     #[inline(always)]
-    pub(super) const fn at_least(cost: u32) -> Self {
+    pub const fn at_least(cost: u32) -> Self {
         Self((cost as u64) << PATH_BITS)
     }
 
@@ -48,10 +55,12 @@ impl PathKey {
     pub(super) const fn step(self, direction: u32, weight: u32) -> Self {
         let last = self.0 & self.0.wrapping_neg();
         let room = COSTS - self.cost();
+        // planted: near-room
         if weight >= room || self.is_longest() {
             return Self::NONE;
         }
         let step = direction as u64 * (last >> 1) + (last >> 2);
+        // planted: near-mark
         Self(self.0 - last + step + ((weight as u64) << PATH_BITS))
     }
 
@@ -62,8 +71,9 @@ impl PathKey {
     }
 
     /// Whether there is a path.
+    #[must_use]
     #[inline(always)]
-    pub(super) const fn has_path(self) -> bool {
+    pub const fn has_path(self) -> bool {
         self.0 << (u64::BITS - PATH_BITS) != 0
     }
 
@@ -74,60 +84,28 @@ impl PathKey {
         (PATH_BITS - 1 - self.0.trailing_zeros()) / 2
     }
 
-    /// How many of the first `count` steps, up to 31, there are in each direction. After the last
-    /// step come others that mean nothing.
-    #[inline(always)]
-    pub(super) const fn first_steps(self, count: u32) -> Steps {
-        const LOW: u64 = u64::MAX / 3;
-        let steps = (self.0 << (u64::BITS - PATH_BITS)) >> 1 >> (u64::BITS - 1 - 2 * count);
-        // A step's bits tell the axis and the sense.
-        let (forth, along) = ((steps >> 1) & LOW, steps & LOW);
-        let down = (forth & along).count_ones();
-        let (forth, along) = (forth.count_ones(), along.count_ones());
-        Steps::new(
-            count + down - forth - along,
-            along - down,
-            forth - down,
-            down,
-        )
-    }
-
     /// The cells of the path, `(x, y)`, from the pin's on.
     #[cfg(not(target_arch = "nvptx64"))]
-    pub fn cells(self, (x, y): (u32, u32)) -> impl Iterator<Item = (u32, u32)> {
-        (0..=self.steps()).map(move |count| {
-            let steps = self.first_steps(count);
-            (
-                x + steps.of(RIGHT) - steps.of(LEFT),
-                y + steps.of(DOWN) - steps.of(UP),
-            )
-        })
+    #[inline(always)]
+    pub fn cells(self, (mut x, mut y): (u32, u32)) -> impl Iterator<Item = (u32, u32)> {
+        let mut shift = PATH_BITS;
+        iter::once((x, y)).chain((0..self.steps()).map(move |_| {
+            shift -= 2;
+            match (self.0 >> shift) as u32 & 3 {
+                LEFT => x -= 1,
+                UP => y -= 1,
+                RIGHT => x += 1,
+                _ => y += 1,
+            }
+            (x, y)
+        }))
     }
 }
-
-/// The numbers of steps of a path in each direction: a byte each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Steps(u32);
-
-impl Steps {
-    #[inline(always)]
-    const fn new(left: u32, up: u32, right: u32, down: u32) -> Self {
-        Self(left | up << 8 | right << 16 | down << 24)
-    }
-
-    /// The number of steps in a direction.
-    #[inline(always)]
-    pub(super) const fn of(self, direction: u32) -> u32 {
-        (self.0 >> (8 * direction)) & 0xff
-    }
-}
-
-// The bits of a direction, and the bytes of `Steps`.
-const _: () = assert!(LEFT == 0 && UP == 1 && RIGHT == 2 && DOWN == 3);
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::route::fields::DOWN;
 
     /// All paths of up to six steps: the same cells come back, and keys compare as the costs, then
     /// the directions one by one.

@@ -7,39 +7,43 @@
 //! host's crate asks for. So the path by which the tree joins a pin is the least key of the tree's
 //! cells in the pin's field, which needs no walk and no further rule for ties:
 //!
-//! 1. a warp per pin finds the keys of its square, which are then sorted by cell: each cell has a
-//!    list of the pins near it;
-//! 2. one block per net keeps the least key of each pin. It takes the pin that is nearest, whose
-//!    path is in the key, and offers the cells of that path to the pins on their lists.
+//! 1. a warp per pin finds the keys of its square;
+//! 2. the keys of low costs are sorted by cell: each cell has a list of the pins near it;
+//! 3. the host keeps the least key of each pin. It takes the nearest pin, whose path is in the key,
+//!    and offers the cells of that path to the pins on their lists.
+//!
+//! The host joins the pins, since that is a chain of dependent loads: which pin is next depends on
+//! the lists of the path before. A load takes a processor a fraction of the time that it takes a
+//! multiprocessor.
 //!
 //! A small field is exact up to its **reach**, the least cost of a path that may leave the square,
-//! or have more steps than a key has room for. If the tree is not within the reach of a pin, all
-//! that is known of the pin is that it is no nearer. Once such a pin may be the nearest, the kernel
-//! stops, and larger [fields](super::fields) join the remaining pins.
+//! or have more steps than a key has room for. Lists only go up to a cost at which cells have a few
+//! pins on average, since most pins are joined at lower costs. Once the nearest pin may be farther
+//! from the tree than that, the remaining pins are listed again, up to a higher cost. Once a pin
+//! that the tree has not reached may be the nearest, larger [fields](super::fields) join the
+//! remaining pins.
 //!
 //! | kernel | does | launch |
 //! |---|---|---|
 //! | [`grow_small_fields`](fn@grow_small_fields) | small fields and their reach | warp per pin |
+//! | [`count_near_pins`](fn@count_near_pins) | lengths of lists | warp per pin |
 //! | [`list_near_pins`](fn@list_near_pins) | lists, after prefix sums of lengths | warp per pin |
-//! | [`join_near_pins`](fn@join_near_pins) | trees, as far as fields reach | block per net |
 //!
-//! The first and the last use [`grow_bytes`] and [`join_bytes`] of dynamic shared memory.
+//! The first uses [`grow_bytes`] of dynamic shared memory.
 //!
 //! # Limits
-//! Grids of one layer without edges of weight 0; pins of one cell, except the first; [`MOST_PINS`].
+//! Grids of one layer without edges of weight 0; pins of one cell, except the first.
 //!
 //! # Bytes
-//! Per cell of a square, 8 bytes are read, and 8 written and read again; 12 more are written if the
-//! cell is within the reach. Per cell of a path, 8 bytes are read, and 12 for each pin on its list.
+//! Per cell of a square, 8 bytes of weights are read and a key of 8 bytes is written. Counting and
+//! listing each read the key again. For each pin near a cell, 12 bytes are written.
 
 mod grow;
-mod join;
 mod key;
 
 use cuda_std::prelude::*;
 
-pub use grow::{PINS_PER_BLOCK, grow_bytes, grow_small_fields, list_near_pins};
-pub use join::{MOST_PINS, join_bytes, join_near_pins};
+pub use grow::{PINS_PER_BLOCK, count_near_pins, grow_bytes, grow_small_fields, list_near_pins};
 pub use key::PathKey;
 
 /// The most columns of a square: each lane of a warp has one of them.
@@ -79,14 +83,8 @@ pub struct NearNet {
     pub height: u32,
     /// Its first pin.
     pub first_pin: u32,
-    /// The pin after its last.
-    pub end_pin: u32,
     /// The first of its window's cells among those of all nets.
     pub first_cell: u32,
-    /// The first of the cells of its first pin.
-    pub first_added: u32,
-    /// The cell after the last of these.
-    pub end_added: u32,
 }
 
 /// Nets and their pins.
@@ -100,19 +98,86 @@ pub struct NearNets<'a> {
     /// By pin: its cell. For a net's first pin, any of its cells.
     #[len(self.owners.len())]
     pub cells: View<'a, u32>,
-    /// The cells of first pins.
-    pub added: View<'a, u32>,
 }
 
-/// The pins near each cell of all windows: those to whose small fields it belongs.
+/// A pin on the list of a cell: 12 bytes, without padding.
 #[repr(C)]
-#[derive(Clone, Copy, KernelParam)]
-pub struct NearPins<'a> {
-    /// By cell: where its list begins, and, as the next element, where it ends.
-    pub ends: View<'a, u32>,
-    /// The paths from the pins to the cells.
-    pub paths: View<'a, PathKey>,
-    /// The pins, counted from the net's first.
-    #[len(self.paths.len())]
-    pub pins: View<'a, u32>,
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod)]
+pub struct NearPin {
+    /// The pin, counted from its net's first.
+    pub pin: u32,
+    /// The key of the path from the pin to the cell: the low half, then the high one.
+    path: [u32; 2],
+}
+
+impl NearPin {
+    #[inline(always)]
+    const fn new(pin: u32, path: PathKey) -> Self {
+        Self {
+            pin,
+            path: [path.0 as u32, (path.0 >> u32::BITS) as u32],
+        }
+    }
+
+    /// The path from the pin to the cell.
+    #[must_use]
+    #[inline(always)]
+    pub const fn path(self) -> PathKey {
+        let [low, high] = self.path;
+        PathKey((high as u64) << u32::BITS | low as u64)
+    }
+}
+
+/// The buckets of costs: one for each below 8, and eight for each number of bits of higher ones.
+pub const BUCKETS: u32 = 8 * 15;
+
+/// The bucket of the cost of a key.
+#[must_use]
+#[inline(always)]
+pub const fn bucket(cost: u32) -> u32 {
+    let bits = u32::BITS - cost.leading_zeros();
+    if bits <= 3 {
+        cost
+    } else {
+        8 * (bits - 3) + (cost >> (bits - 4)) % 8
+    }
+}
+
+/// The least cost of a bucket.
+#[must_use]
+pub const fn least_cost(bucket: u32) -> u32 {
+    if bucket < 8 {
+        bucket
+    } else {
+        (8 + bucket % 8) << (bucket / 8 - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_are_of_rising_costs() {
+        let mut expected = Vec::new();
+        let mut width = 1;
+        for bucket in 0..BUCKETS {
+            expected.extend((0..width).map(|_| bucket));
+            if bucket >= 15 && bucket % 8 == 7 {
+                width *= 2;
+            }
+        }
+        assert_eq!(expected.len(), 1 << 17);
+        for (cost, &expected) in (0..).zip(&expected) {
+            assert_eq!(bucket(cost), expected, "{cost}: not the oracle's");
+        }
+        for bucket in 0..BUCKETS {
+            let first = expected.iter().position(|&other| other == bucket);
+            assert_eq!(
+                Some(least_cost(bucket) as usize),
+                first,
+                "{bucket}: not the oracle's"
+            );
+        }
+    }
 }

@@ -40,6 +40,9 @@ pub(crate) struct Settings {
     pub(crate) many_cells: u64,
     /// Nets of at least this many pins, a few cells apart, are routed by small fields.
     pub(crate) dense_pins: usize,
+    /// The lists of pins near each cell have about this many pins on average. With fewer, pins
+    /// are listed again sooner.
+    pub(crate) pins_per_cell: u32,
 }
 
 impl Default for Settings {
@@ -47,7 +50,8 @@ impl Default for Settings {
         Self {
             labels: 1 << 26,
             many_cells: 1 << 25,
-            dense_pins: 64,
+            dense_pins: small_fields::LEAST_PINS,
+            pins_per_cell: 8,
         }
     }
 }
@@ -60,7 +64,7 @@ pub(super) fn route<G: Gpu>(
     nets: &[Net],
     windows: &[Window],
 ) -> Result<Vec<Route>> {
-    let by_small_fields = small_fields::route(gpu, settings.dense_pins, grid, nets, windows)?;
+    let by_small_fields = small_fields::route(gpu, settings, grid, nets, windows)?;
     finish(by_small_fields, nets, windows, |nets, windows| {
         let by_fields = by_fields(gpu, settings, grid, nets, windows)?;
         finish(by_fields, nets, windows, |nets, windows| {
