@@ -388,38 +388,49 @@ pub(crate) fn what_is_left_to_tiles_is_said<D: Device>(device: &D) {
     assert_uses(device, "a wide pin", &large, &nets, &uses);
 }
 
+/// A grid of this length and breadth after some quarter turns, and where its cells are then. The
+/// edges of the cell `dear` cost `weight`, all others 1.
+pub(super) fn turned_grid(
+    turns: u32,
+    (length, breadth): (u32, u32),
+    dear: (u32, u32),
+    weight: u32,
+) -> (RoutingGrid, impl Fn(u32, u32) -> (u32, u32)) {
+    let at = move |x: u32, y: u32| match turns {
+        0 => (x, y),
+        1 => (breadth - 1 - y, x),
+        2 => (length - 1 - x, breadth - 1 - y),
+        _ => (y, length - 1 - x),
+    };
+    let (width, height) = if turns.is_multiple_of(2) {
+        (length, breadth)
+    } else {
+        (breadth, length)
+    };
+    let dear = at(dear.0, dear.1);
+    let weight = |here, there| {
+        if here == dear || there == dear {
+            weight
+        } else {
+            1
+        }
+    };
+    let grid = RoutingGrid::from_fn(
+        width,
+        height,
+        |x, y| weight((x, y), (x + 1, y)),
+        |x, y| weight((x, y), (x, y + 1)),
+    )
+    .unwrap();
+    (grid, at)
+}
+
 /// A pin far from the tree, by cheap edges, and a pin in its midst, by expensive ones: the first is
 /// nearer, though its box does not reach the tree, which may be on any side of it.
 pub(crate) fn routes_to_what_boxes_do_not_reach<D: Device>(device: &D) {
-    let (length, breadth) = (40, 3);
     for turns in 0..4 {
-        // A quarter turn for each.
-        let at = |x: u32, y: u32| match turns {
-            0 => (x, y),
-            1 => (breadth - 1 - y, x),
-            2 => (length - 1 - x, breadth - 1 - y),
-            _ => (y, length - 1 - x),
-        };
-        let (width, height) = if turns % 2 == 0 {
-            (length, breadth)
-        } else {
-            (breadth, length)
-        };
+        let (grid, at) = turned_grid(turns, (40, 3), (36, 1), 100);
         let dear = at(36, 1);
-        let weight = |here: (u32, u32), there: (u32, u32)| {
-            if here == dear || there == dear {
-                100
-            } else {
-                1
-            }
-        };
-        let grid = RoutingGrid::from_fn(
-            width,
-            height,
-            |x, y| weight((x, y), (x + 1, y)),
-            |x, y| weight((x, y), (x, y + 1)),
-        )
-        .unwrap();
         let mut random = Random::new(seed());
         let mut crowd = || at(34 + random.below(6), random.below(3));
         let pins = std::iter::repeat_with(&mut crowd)

@@ -8,7 +8,7 @@ use trazar_test_support::emulators::seed;
 use trazar_test_support::grids::{Weights, random_grid};
 use trazar_test_support::seeds::Random;
 
-use super::route_fields::{check_nets_by, weights};
+use super::route_fields::{check_nets_by, turned_grid, weights};
 use super::{Device, PerDevice, check};
 
 /// A net of pins of one cell in a part of the grid, with an area of about `spread` cells for each.
@@ -93,36 +93,13 @@ fn net_of_equally_far(tree: Cell, pin: Cell, other: Cell, others: usize) -> Net 
 pub(crate) fn routes_to_what_squares_do_not_reach<D: Device>(device: &D) {
     // With few others, squares are larger.
     for (steps, others) in [(11, 18), (12, 18), (13, 18), (15, 3), (16, 3), (17, 3)] {
-        let (length, breadth) = (steps + 4, 3);
         for turns in 0..4 {
-            // A quarter turn for each.
-            let at = |x: u32, y: u32| match turns {
-                0 => (x, y),
-                1 => (breadth - 1 - y, x),
-                2 => (length - 1 - x, breadth - 1 - y),
-                _ => (y, length - 1 - x),
+            let (grid, at) = turned_grid(turns, (steps + 4, 3), (2, 0), steps);
+            let cell = |x, y| {
+                let (x, y) = at(x, y);
+                Cell::at(x, y)
             };
-            let (width, height) = if turns % 2 == 0 {
-                (length, breadth)
-            } else {
-                (breadth, length)
-            };
-            let [tree, pin, other] = [at(2, 1), at(2 + steps, 1), at(2, 0)];
-            let weight = |here, there| {
-                if here == other || there == other {
-                    steps
-                } else {
-                    1
-                }
-            };
-            let grid = RoutingGrid::from_fn(
-                width,
-                height,
-                |x, y| weight((x, y), (x + 1, y)),
-                |x, y| weight((x, y), (x, y + 1)),
-            )
-            .unwrap();
-            let [tree, pin, other] = [tree, pin, other].map(|(x, y)| Cell::at(x, y));
+            let [tree, pin, other] = [cell(2, 1), cell(2 + steps, 1), cell(2, 0)];
             let net = net_of_equally_far(tree, pin, other, others);
             let what = format!("{steps} steps, {turns} turns");
             assert_nets(device, &what, &grid, &[net]);
@@ -171,8 +148,8 @@ pub(crate) fn routes_by_dear_edges<D: Device>(device: &D) {
     }
 }
 
-/// Many pins near each cell; and so many pins that their ranks have several levels. No path leads
-/// to most of them.
+/// A net with many pins near each cell, and one with enough pins for several levels of ranks. No
+/// path leads to most pins of the second net.
 pub(crate) fn routes_of_many_dense_pins<D: Device>(device: &D) {
     let mut grid = random_grid(16, 16, 1, Weights::Small, seed());
     let mut random = Random::new(seed());

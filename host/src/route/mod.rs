@@ -46,6 +46,7 @@
 //! | by kernels, on a GPU or the emulator | `gpu/`, and `route/` of the crate `trazar-kernels` |
 
 mod case;
+mod cell_bits;
 pub(crate) mod cpu;
 mod extents;
 pub(crate) mod gpu;

@@ -24,7 +24,8 @@ mod strip;
 pub(crate) mod values;
 
 pub(super) use parallel::{Numbered, label_band};
-pub(super) use runs::{Word, places, touching};
+pub(crate) use runs::places;
+pub(super) use runs::{Word, touching};
 pub(super) use statistics::{Tally, sums_fit_64_bits};
 pub(crate) use strip::background;
 pub(super) use strip::{Meter, Strip};

@@ -67,7 +67,7 @@ pub(in crate::label) fn touching(row: Word, above: Word, connectivity: Connectiv
 }
 
 /// The places of the bits that are set, in ascending order.
-pub(in crate::label) fn places(mut bits: u64) -> impl Iterator<Item = usize> {
+pub(crate) fn places(mut bits: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let place = bits.trailing_zeros() as usize;
         bits &= bits.wrapping_sub(1);

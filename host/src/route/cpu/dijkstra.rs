@@ -13,6 +13,7 @@ use super::cost::Cost;
 use super::retrace::{self, UNREACHED};
 use crate::memory::{collect, prefetch, push, reserve, zeroed_vec};
 use crate::progress::Progress;
+use crate::route::cell_bits::CellBits;
 use crate::route::grid::by_cell;
 use crate::route::grid::{BLOCKED, RoutingGrid};
 use crate::route::net_by_net::{Joined, PINS, PinCells};
@@ -198,11 +199,11 @@ impl<'a, C: Cost> Search<'a, C> {
             return Ok(Some(joined));
         };
         let owners = Owner::all(pins)?;
-        let mut open = Bits::new(self.grid)?;
+        let mut open = CellBits::new(self.grid.cell_count())?;
         for owner in &owners {
             open.set(owner.cell);
         }
-        let mut on_tree = Bits::new(self.grid)?;
+        let mut on_tree = CellBits::new(self.grid.cell_count())?;
         for &cell in root {
             on_tree.set(cell);
             self.add_source(cell);
@@ -486,24 +487,5 @@ impl Queue {
             self.start = 0;
         }
         Ok(())
-    }
-}
-
-/// One bit per cell.
-struct Bits(Vec<u64>);
-
-impl Bits {
-    fn new(grid: &RoutingGrid) -> Result<Self> {
-        let words = (grid.cell_count() as usize).div_ceil(64);
-        Ok(Self(zeroed_vec(words, "the tree's cells")?))
-    }
-
-    #[inline(always)]
-    fn has(&self, cell: u32) -> bool {
-        self.0[cell as usize / 64] >> (cell % 64) & 1 != 0
-    }
-
-    fn set(&mut self, cell: u32) {
-        self.0[cell as usize / 64] |= 1 << (cell % 64);
     }
 }

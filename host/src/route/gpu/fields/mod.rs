@@ -1,6 +1,6 @@
 //! Routing by fields: nets whose pins are close are routed by the kernels of
 //! [`trazar_kernels::route::fields`], all others in tiles. Where pins are only a few cells apart,
-//! small fields (`small_fields.rs`) come first.
+//! small fields (`small_fields/`) come first.
 //!
 //! The required size of a pin's box depends on the distances between the pins, from which it is
 //! estimated (`reach.rs`). Where that is not enough, the boxes of a few pins grow, or, at most

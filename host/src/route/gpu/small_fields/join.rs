@@ -5,7 +5,8 @@ use trazar_kernels::route::small_fields::{NearPin, PathKey};
 use super::ranks::{Rank, Ranks};
 use crate::Result;
 use crate::geometry::{Cell, Window};
-use crate::memory::{collect, push, reserve, zeroed_vec};
+use crate::memory::{collect, push, reserve};
+use crate::route::cell_bits::CellBits;
 use crate::route::gpu::fields::InFields;
 use crate::route::net::Net;
 use crate::route::net_by_net::{PATHS, PINS};
@@ -20,7 +21,8 @@ pub(super) struct Lists {
 
 impl Lists {
     /// The pins near a cell.
-    fn of(&self, cell: usize) -> &[NearPin] {
+    fn of(&self, cell: u32) -> &[NearPin] {
+        let cell = cell as usize;
         &self.pins[self.ends[cell] as usize..self.ends[cell + 1] as usize]
     }
 }
@@ -30,17 +32,15 @@ pub(super) struct Join<'a> {
     pub(super) net: &'a Net,
     pub(super) window: Window,
     /// The first of its window's cells among those of the batch.
-    first_cell: usize,
-    /// By pin: its cell, an index row by row in the window, and how far its small field reaches.
+    first_cell: u32,
+    /// By pin: the index of its cell, and how far its small field reaches.
     pin_cells: &'a [u32],
     reaches: &'a [u32],
-    /// Lists have the paths that cost less.
-    pub(super) near: u32,
     /// By pin: the least key of the tree's cells, or how far they are at least; [`JOINED`].
     keys: Vec<PathKey>,
     ranks: Ranks,
-    /// A bit for each cell of the window, row by row: whether it is on the tree.
-    tree: Vec<u64>,
+    /// The tree's cells, by their indices.
+    tree: CellBits,
     /// The pins in the order of joining, the costs of their paths, where these end, and their
     /// cells.
     pins: Vec<usize>,
@@ -57,18 +57,15 @@ impl<'a> Join<'a> {
         pin_cells: &'a [u32],
         reaches: &'a [u32],
     ) -> Result<Self> {
-        let cells = window.width as usize * window.height as usize;
-        let words = cells.div_ceil(u64::BITS as usize);
         let mut join = Self {
             net,
             window,
-            first_cell: first_cell as usize,
+            first_cell,
             pin_cells,
             reaches,
-            near: 0,
             keys: collect(reaches.iter().map(|_| PathKey::NONE), PINS)?,
             ranks: Ranks::default(),
-            tree: zeroed_vec(words, "the tree's cells")?,
+            tree: CellBits::new(window.width * window.height)?,
             pins: Vec::new(),
             costs: Vec::new(),
             ends: Vec::new(),
@@ -81,8 +78,7 @@ impl<'a> Join<'a> {
         reserve(&mut join.ends, pins, PATHS)?;
         // planted: near-added
         for cell in &net.pins[0].cells {
-            let index = join.index(cell.x, cell.y);
-            join.tree[index / 64] |= 1 << (index % 64);
+            join.tree.set(join.index(cell.x, cell.y));
         }
         Ok(join)
     }
@@ -100,7 +96,6 @@ impl<'a> Join<'a> {
     /// is left, or when it is not known which is the nearest; then returns whether lists that go
     /// further would tell.
     pub(super) fn run(&mut self, lists: &Lists, near: u32) -> Result<bool> {
-        self.near = near;
         for (key, &reach) in self.keys.iter_mut().zip(self.reaches) {
             // planted: near-kept
             if *key != JOINED {
@@ -112,13 +107,12 @@ impl<'a> Join<'a> {
             _ => Rank::new(pin, key),
         });
         self.ranks = Ranks::new(collect(ranks, PINS)?)?;
-        for word in 0..self.tree.len() {
-            let mut cells = self.tree[word];
-            while cells != 0 {
-                let cell = word * 64 + cells.trailing_zeros() as usize;
-                self.offer(lists, self.first_cell + cell);
-                cells &= cells - 1;
-            }
+        for cell in self.tree.iter() {
+            offer(
+                lists.of(self.first_cell + cell),
+                &mut self.keys,
+                &mut self.ranks,
+            );
         }
         loop {
             let nearest = self.ranks.least();
@@ -141,16 +135,18 @@ impl<'a> Join<'a> {
         let Window { x, y, width, .. } = self.window;
         let start = self.pin_cells[pin as usize];
         let start = (x + start % width, y + start / width);
-        let mut left = path.steps();
-        for (x, y) in path.cells(start) {
+        for (step, (x, y)) in (0..).zip(path.cells(start)) {
             push(&mut self.cells, Cell::at(x, y), PATHS)?;
             // The last cell is on the tree.
-            if left > 0 {
+            if step < path.steps() {
                 let index = self.index(x, y);
                 // planted: near-tree
-                self.tree[index / 64] |= 1 << (index % 64);
-                self.offer(lists, self.first_cell + index);
-                left -= 1;
+                self.tree.set(index);
+                offer(
+                    lists.of(self.first_cell + index),
+                    &mut self.keys,
+                    &mut self.ranks,
+                );
             }
         }
         self.pins.push(pin as usize);
@@ -160,20 +156,8 @@ impl<'a> Join<'a> {
     }
 
     /// The index of a cell in the window, row by row.
-    fn index(&self, x: u32, y: u32) -> usize {
-        let (column, row) = (x - self.window.x, y - self.window.y);
-        row as usize * self.window.width as usize + column as usize
-    }
-
-    /// Offers a cell of the tree, among those of the batch, to the pins near it.
-    fn offer(&mut self, lists: &Lists, cell: usize) {
-        for near in lists.of(cell) {
-            let key = &mut self.keys[near.pin as usize];
-            if near.path() < *key {
-                *key = near.path();
-                self.ranks.lower(near.pin, Rank::new(near.pin, near.path()));
-            }
-        }
+    fn index(&self, x: u32, y: u32) -> u32 {
+        (y - self.window.y) * self.window.width + x - self.window.x
     }
 
     /// The tree.
@@ -192,6 +176,18 @@ impl<'a> Join<'a> {
             true => InFields::Whole(route),
             false => InFields::Part(route),
         })
+    }
+}
+
+/// Offers a cell of the tree to the pins near it: lowers the keys for which the path from it is
+/// less.
+fn offer(pins: &[NearPin], keys: &mut [PathKey], ranks: &mut Ranks) {
+    for near in pins {
+        let key = &mut keys[near.pin as usize];
+        if near.path() < *key {
+            *key = near.path();
+            ranks.lower(near.pin, Rank::new(near.pin, near.path()));
+        }
     }
 }
 

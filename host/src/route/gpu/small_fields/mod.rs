@@ -186,7 +186,7 @@ impl<'a> Batch<'a> {
         let histograms = || histograms.par_chunks_exact(BUCKETS as usize);
         // How far lists go next, by net; 0 once a net is done.
         let first = joins.par_iter().zip(histograms());
-        let first = first.map(|(join, histogram)| next_near(join, histogram, per_cell));
+        let first = first.map(|(join, histogram)| next_near(join, 0, histogram, per_cell));
         let mut near = par_collect(first, PATHS)?;
         while near.iter().any(|&near| near > 0) {
             let of_pins = (0..).zip(&self.owners).map(|(pin, &owner): (u32, _)| {
@@ -202,7 +202,7 @@ impl<'a> Batch<'a> {
             let next = next.map(|((join, &near), histogram)| {
                 let is_waiting = near > 0 && join.run(&lists, near)?;
                 Ok(match is_waiting {
-                    true => next_near(join, histogram, per_cell),
+                    true => next_near(join, near, histogram, per_cell),
                     false => 0,
                 })
             });
@@ -299,10 +299,10 @@ struct Grown<G: Gpu> {
     histograms: Vec<u32>,
 }
 
-/// The cost up to which lists of a net's remaining pins go next: further than those before, and if
+/// The cost up to which lists of a net's remaining pins go next: further than to `last`, and if
 /// possible so that a cell has `pins_per_cell` pins on average. `histogram` counts the keys of all
 /// pins but the first.
-fn next_near(join: &Join<'_>, histogram: &[u32], pins_per_cell: u32) -> u32 {
+fn next_near(join: &Join<'_>, last: u32, histogram: &[u32], pins_per_cell: u32) -> u32 {
     let all = join.net.pins.len() as u64 - 1;
     let left = all - join.joined() as u64;
     let most = u64::from(pins_per_cell) * area(join.window) * all;
@@ -310,7 +310,7 @@ fn next_near(join: &Join<'_>, histogram: &[u32], pins_per_cell: u32) -> u32 {
     for (bucket, &count) in (0..).zip(histogram) {
         sum += u64::from(count);
         let near = small_fields::least_cost(bucket);
-        if near > join.near && sum * left > most {
+        if near > last && sum * left > most {
             return near;
         }
     }
