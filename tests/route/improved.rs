@@ -80,6 +80,9 @@ fn improved_trees_of_many_pins_hold() {
         (2, 90, 2, 0),
         (3, 60, 1, 20),
         (4, 40, 3, 20),
+        // Enough for several sections.
+        (5, 700, 1, 0),
+        (6, 400, 2, 20),
     ] {
         let recipe = Recipe {
             width: 90,
@@ -179,11 +182,17 @@ fn more_effort_never_costs_more() {
 /// Large nets, which several threads improve together, and small ones, which they share.
 #[test]
 fn trees_are_the_same_on_any_number_of_threads() {
-    for (nets, pins, windows) in [(1, 30, false), (12, 9, true)] {
+    for (nets, pins, windows, most) in [
+        (1, 30, false, 90),
+        (1, 600, false, 90),
+        // With many paths that cost the same.
+        (1, 400, false, 2),
+        (12, 9, true, 90),
+    ] {
         let recipe = Recipe {
             width: 440,
             height: 330,
-            most: 90,
+            most,
             pins,
             nets,
             windows,

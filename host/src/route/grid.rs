@@ -474,6 +474,13 @@ impl RoutingGrid {
         ];
         edges.into_iter().filter(|&(_, weight)| weight != BLOCKED)
     }
+
+    /// The weight of the edge between two cells, if there is an open one.
+    pub(crate) fn weight_between(&self, from: u32, to: u32) -> Option<u32> {
+        let mut neighbours = self.neighbours(from);
+        let edge = neighbours.find(|&(next, _)| next == to);
+        edge.map(|(_, weight)| weight)
+    }
 }
 
 impl std::fmt::Debug for RoutingGrid {

@@ -60,11 +60,6 @@ impl Joined {
         self.cells.truncate(self.ends.last().copied().unwrap_or(0));
     }
 
-    /// The sum of all costs.
-    pub(crate) fn cost(&self) -> u64 {
-        self.costs.iter().sum()
-    }
-
     /// The route of `net`. These paths are on `grid`, the part of the whole grid in `window`.
     pub(crate) fn into_route(self, net: &Net, grid: &RoutingGrid, window: Window) -> Result<Route> {
         let whole = |index: u32| {
@@ -125,6 +120,9 @@ pub(crate) fn route_at_once(
     )
 }
 
+/// The memory that searches take at the same time. A single net may take more.
+pub(crate) const MOST_BYTES: u64 = 3 << 30;
+
 /// A net whose turn it is.
 pub(crate) struct Turn {
     /// Its index.
@@ -142,8 +140,6 @@ pub(crate) fn at_once(
     progress: &Progress<'_>,
     connect: impl Fn(Turn, &RoutingGrid, &PinCells, &Progress<'_>) -> Result<Joined> + Sync,
 ) -> Result<Vec<Route>> {
-    /// The memory that searches take at the same time. A single net may take more.
-    const MOST_BYTES: u64 = 3 << 30;
     let windows = Net::check_all(nets, grid.width(), grid.height(), grid.layers())?;
     let cells = |window: &Window| {
         u64::from(window.width) * u64::from(window.height) * u64::from(grid.layers())
@@ -170,7 +166,8 @@ pub(crate) fn at_once(
     let largest = windows.iter().map(cells).max().unwrap_or(1);
     let fit = MOST_BYTES / largest.saturating_mul(cell_bytes).max(1);
     let threads = rayon::current_num_threads();
-    let at_once = usize::try_from(fit).unwrap_or(threads).clamp(1, threads);
+    let at_once = usize::try_from(fit).unwrap_or(threads);
+    let at_once = at_once.clamp(1, threads.min(nets.len()));
     // Each group is routed by one thread, so no more nets than groups are routed at a time.
     let group = match at_once == threads {
         true => 1,

@@ -80,8 +80,7 @@ impl<'a> Prim<'a> {
         }
         let both = edges.iter().flat_map(|&(a, b)| [(a, b), (b, a)]);
         let weighted = both.filter_map(|(from, to)| {
-            let mut neighbours = grid.neighbours(from);
-            let (_, weight) = neighbours.find(|&(next, _)| next == to)?;
+            let weight = grid.weight_between(from, to)?;
             Some((from, to, weight))
         });
         let mut edges = collect(weighted, PATHS)?;

@@ -14,10 +14,19 @@ const USUAL_LABELS: [u64; 2] = [7_500, 3];
 /// The usual effort takes at most this many steps, plus the second number per pin.
 const USUAL_STEPS: [u64; 2] = [72, 6];
 
+/// The most steps that are tried from the same tree. They are more than most machines have threads,
+/// since some steps take several times as long as others.
+const MOST_AT_ONCE: u64 = 32;
+
+/// There are at least this many pins per step that is tried from the same tree: steps close to each
+/// other would mostly not help together.
+const PINS_PER_STEP: u64 = 4;
+
 /// What one net may take.
 pub(super) struct Budget {
     steps: u64,
     labels: u64,
+    at_once: u64,
     begin: Instant,
     deadline: Option<Instant>,
 }
@@ -41,6 +50,7 @@ impl Budget {
         Self {
             steps,
             labels,
+            at_once: (pins as u64 / PINS_PER_STEP).clamp(1, MOST_AT_ONCE),
             begin: Instant::now(),
             deadline,
         }
@@ -49,6 +59,23 @@ impl Budget {
     /// Whether another step may follow `steps` that have set `labels` labels.
     pub(super) fn permits(&self, steps: u64, labels: u64) -> bool {
         steps < self.steps && labels < self.labels && !self.is_over()
+    }
+
+    /// The most steps that are tried from the same tree.
+    pub(super) fn at_once(&self) -> usize {
+        self.at_once as usize
+    }
+
+    /// How many steps to try next from the same tree, after `steps` that have set `labels` labels:
+    /// about as many as are permitted.
+    pub(super) fn batch(&self, steps: u64, labels: u64) -> u64 {
+        let left = self.labels.saturating_sub(labels).saturating_mul(steps);
+        let likely = match labels {
+            // Nothing is known of what steps take.
+            0 => MOST_AT_ONCE / 4,
+            _ => left / labels,
+        };
+        likely.clamp(1, self.at_once).min(self.steps - steps)
     }
 
     /// Reports the share of the budget that is spent after `steps` steps that have set `labels`

@@ -3,13 +3,16 @@
 
 use trazar_test_seeds::Random;
 
+use super::budget::Budget;
 use super::diagram::Diagram;
 use super::exchange::Exchange;
 use super::links::Link;
 use super::pieces::{NONE, Part};
+use super::sections::Section;
+use super::{Edge, edges_of, improved_trees};
 use crate::Engine;
 use crate::progress::Progress;
-use crate::route::cpu::dijkstra;
+use crate::route::cpu::{dijkstra, spanning};
 use crate::route::{BLOCKED, Effort, Net, Pin, RouteOptions, RoutingGrid, TreeKind};
 
 impl Exchange<'_> {
@@ -23,6 +26,7 @@ impl Exchange<'_> {
         fresh.fill(&Progress::SILENT).unwrap();
         for cell in 0..self.grid.cell_count() {
             assert_eq!(fresh.cost(cell), self.diagram.cost(cell), "cell {cell}");
+            assert_eq!(fresh.base(cell), self.diagram.base(cell), "cell {cell}");
             let on_tree = self.states[cell as usize] != 0;
             assert_eq!(self.diagram.pieces.of(cell) != NONE, on_tree, "cell {cell}");
             if let Some(base) = self.diagram.base(cell) {
@@ -46,8 +50,10 @@ impl Exchange<'_> {
             cell
         };
         let mut left = cells.len();
-        let groups = self.groups.iter().filter(|group| !group.is_empty());
-        let joined = groups.flat_map(|group| group[1..].iter().map(|&cell| (group[0], cell)));
+        let joined = self
+            .groups
+            .all()
+            .flat_map(|group| group[1..].iter().map(|&cell| (group[0], cell)));
         for (a, b) in joined.chain(self.edges().unwrap()) {
             let (a, b) = (find(&sets, a), find(&sets, b));
             assert_ne!(a, b, "a cycle");
@@ -141,6 +147,64 @@ fn what_is_known_of_a_tree_stays_true() {
             cost(Effort::Steps(40)) <= cost(Effort::Steps(0)),
             "case {case}"
         );
+    }
+}
+
+/// Copies of a tree change in the same way as one alone.
+#[test]
+fn trees_are_the_same_with_any_number_of_copies() {
+    let mut random = Random::new(35);
+    for case in 0..60 {
+        let weights = [[1, 255], [1, 3], [0, 2], [1, 1]][case % 4];
+        let (grid, net) = draw(&mut random, 1 + case as u32 % 2, (weights, 1000));
+        let plain = Engine::cpu().route_net(&grid, &net, &RouteOptions::default());
+        let plain = plain.unwrap();
+        let index = |cells: &Pin| cells.cells.iter().map(|&cell| grid.index(cell)).collect();
+        let pins = net.pins.iter().enumerate();
+        let pins = pins.filter(|(pin, _)| !plain.unreached().contains(pin));
+        let pins: Vec<Vec<u32>> = pins.map(|(_, pin)| index(pin)).collect();
+        let edges = plain.edges();
+        let edges = edges.map(|(a, b)| (grid.index(a), grid.index(b)));
+        let edges: Vec<(u32, u32)> = edges.collect();
+        let budget = Budget::new(Effort::Steps(70), &grid, pins.len(), None);
+        let trees = |copies| {
+            improved_trees(&grid, &pins, &edges, (&budget, copies), &Progress::SILENT).unwrap()
+        };
+        let alone = trees(1);
+        for copies in 2..4 {
+            assert_eq!(trees(copies), alone, "case {case}: {copies} copies");
+        }
+    }
+}
+
+/// Sections have all edges of a tree, each once, and join their pins.
+#[test]
+fn a_tree_is_the_sum_of_its_sections() {
+    let mut random = Random::new(36);
+    for case in 0..12 {
+        let grid = draw_grid(&mut random, [70, 60, 1 + case % 2], ([0, 9], 1000));
+        let pins = (0..150 + 50 * case).map(|_| {
+            let cells = (0..1 + random.below(2)).map(|_| random.below(grid.cell_count()));
+            cells.collect::<Vec<u32>>()
+        });
+        let pins: Vec<Vec<u32>> = pins.collect();
+        let tree = dijkstra::connect(&grid, &pins, &Progress::SILENT).unwrap();
+        let sections = Section::all_of(&pins, &tree).unwrap();
+        let sum = sections.iter().flat_map(|section| section.edges.iter());
+        let mut sum: Vec<Edge> = sum.copied().collect();
+        let mut edges = edges_of(&tree).unwrap();
+        sum.sort_unstable();
+        edges.sort_unstable();
+        assert_eq!(sum, edges, "case {case}");
+        assert!(sections.len() > case as usize / 3, "case {case}");
+        for section in &sections {
+            let joined = spanning::joined_over(&grid, &section.pins, &section.edges).unwrap();
+            assert_eq!(
+                joined.paths().count(),
+                section.pins.len() - 1,
+                "case {case}"
+            );
+        }
     }
 }
 

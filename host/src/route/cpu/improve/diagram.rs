@@ -16,7 +16,7 @@ use super::links::Candidate;
 use super::pieces::{NONE, Pieces};
 use super::{TREE, heaviest};
 use crate::Result;
-use crate::memory::{collect, filled_vec, prefetch, push};
+use crate::memory::{collect, filled_vec, prefetch, push, with_room};
 use crate::progress::Progress;
 use crate::route::cpu::dijkstra::{AHEAD, Queue};
 use crate::route::cpu::retrace::UNREACHED;
@@ -37,10 +37,20 @@ const ROWS: usize = 64;
 #[derive(Clone, Copy)]
 pub(super) struct Label {
     pub(super) cost: u64,
-    /// The nearest cell of the tree.
+    /// The nearest cell of the tree; of several, the one with the lowest index. So labels depend on
+    /// the tree alone, and not on how it was reached.
     pub(super) base: u32,
     /// The number of the change in which it was set.
     pub(super) change: u32,
+}
+
+impl Label {
+    /// Whether this label of `cell` is larger than that of a path which leads from `base` to it.
+    #[inline(always)]
+    fn is_above(&self, cell: u32, cost: u64, base: u32) -> bool {
+        // Cells of the tree keep their own.
+        cost < self.cost || (cost == self.cost && base < self.base && self.base != cell)
+    }
 }
 
 /// The edges between the regions of a piece and another one, and edges that were.
@@ -126,6 +136,34 @@ impl<'a> Diagram<'a> {
         })
     }
 
+    /// Another diagram of the same tree. No change may be under way.
+    pub(super) fn copy(&self) -> Result<Self> {
+        let mut borders = with_room(self.borders.len(), BORDERS)?;
+        for of_piece in &self.borders {
+            let mut copies = with_room(of_piece.len(), BORDERS)?;
+            for border in of_piece {
+                let edges = collect(border.edges.iter().copied(), BORDERS)?;
+                copies.push(Border { edges, ..*border });
+            }
+            borders.push(copies);
+        }
+        Ok(Self {
+            grid: self.grid,
+            labels: collect(self.labels.iter().copied(), LABELS)?,
+            heaviest: self.heaviest,
+            queue: new_queue(self.heaviest),
+            change: self.change,
+            changed: Vec::new(),
+            gone: Vec::new(),
+            pieces: self.pieces.copy()?,
+            borders,
+            query: self.query,
+            around: Vec::new(),
+            candidates: Vec::new(),
+            work: 0,
+        })
+    }
+
     /// Forgets the tree.
     pub(super) fn clear(&mut self) {
         self.pieces.clear();
@@ -173,9 +211,8 @@ impl<'a> Diagram<'a> {
             let mut way = Path::new();
             assert!(self.extend_to_tree(&mut way, cell).unwrap(), "cell {cell}");
             let steps = way.windows(2).map(|step| {
-                let mut edges = self.grid.neighbours(step[0]);
-                let edge = edges.find(|&(next, _)| next == step[1]);
-                u64::from(edge.unwrap().1)
+                let weight = self.grid.weight_between(step[0], step[1]);
+                u64::from(weight.unwrap())
             });
             assert_eq!((way[0], way[way.len() - 1]), (cell, base));
             assert_eq!(steps.sum::<u64>(), self.cost(cell), "cell {cell}");
@@ -282,7 +319,7 @@ impl<'a> Diagram<'a> {
     fn relax(&mut self, [from, to]: [u32; 2], weight: u32) -> Result<()> {
         let Label { cost, base, .. } = self.labels[from as usize];
         let through = cost.saturating_add(weight.into());
-        if through < self.cost(to) {
+        if through < UNREACHED && self.labels[to as usize].is_above(to, through, base) {
             self.set(to, through, base)?;
             self.queue.push(through, to);
         }
@@ -338,7 +375,10 @@ impl<'a> Diagram<'a> {
                     continue;
                 }
                 let through = label.cost + u64::from(weight);
-                if through < nearest.cost.min(bound) && self.pieces.of(label.base) != NONE {
+                if through < bound
+                    && nearest.is_above(cell, through, label.base)
+                    && self.pieces.of(label.base) != NONE
+                {
                     (nearest.cost, nearest.base) = (through, label.base);
                 }
             }
@@ -368,19 +408,28 @@ impl<'a> Diagram<'a> {
         self.spread(bound)
     }
 
-    /// Makes `base` the nearest cell, instead of `old`, of cells whose path to `old` is through it.
-    /// It was off the tree at cost 0.
+    /// Labels the cells again whose path to `old` may lead through `base`, a cell off the tree at
+    /// cost 0 until now. [`spread`](Self::spread) is still to come.
     fn rebase(&mut self, base: u32, old: u32) -> Result<()> {
-        let mut open = collect([base], LABELS)?;
-        while let Some(cell) = open.pop() {
+        let mut behind = collect([base], LABELS)?;
+        let mut next = 0;
+        while let Some(&cell) = behind.get(next) {
+            next += 1;
             let cost = self.cost(cell);
+            self.queue.push(cost, cell);
             for (near, weight) in self.grid.neighbours(cell) {
                 let label = self.labels[near as usize];
                 let is_behind = label.cost == cost + u64::from(weight) && label.base == old;
                 if is_behind && near != old {
                     self.set(near, label.cost, base)?;
-                    push(&mut open, near, LABELS)?;
+                    push(&mut behind, near, LABELS)?;
                 }
+            }
+        }
+        // Some are still nearest to `old`, or to another cell that comes before `base`.
+        for cell in behind {
+            for (near, weight) in self.grid.neighbours(cell) {
+                self.relax([near, cell], weight)?;
             }
         }
         Ok(())
@@ -409,6 +458,8 @@ impl<'a> Diagram<'a> {
         }
         self.pieces.unused.sort_unstable();
         self.pieces.unused.dedup();
+        // What is noted from here on depends on how the tree is divided, so it is not counted.
+        let work = self.work;
         for &cell in cells {
             self.note(cell)?;
         }
@@ -427,6 +478,7 @@ impl<'a> Diagram<'a> {
                 }
             }
         }
+        self.work = work;
         for i in 0..self.changed.len() {
             let cell = self.changed[i].0;
             for (near, weight) in self.grid.neighbours(cell) {
@@ -569,7 +621,7 @@ fn spread(
                     let Some(label) = labels.get_mut(near.wrapping_sub(first) as usize) else {
                         continue;
                     };
-                    if through < label.cost.min(bound) {
+                    if through < bound && label.is_above(near, through, base) {
                         if label.change != change {
                             note(near, *label)?;
                         }

@@ -10,15 +10,16 @@
 //! What the shortest path between two parts costs is known from the regions around the tree
 //! (`diagram.rs`), and so is the path.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::budget::Budget;
 use super::diagram::Diagram;
+use super::groups::Groups;
 use super::pieces::{NONE, Part, Parts};
 use super::shake::Changes;
 use super::{Edge, TREE};
 use crate::Result;
-use crate::memory::{collect, extend, push, reserve_in_map, reserve_in_set};
+use crate::memory::{collect, extend, filled_vec, push, reserve_in_set};
 use crate::progress::Progress;
 use crate::route::cpu::retrace::UNREACHED;
 use crate::route::grid::RoutingGrid;
@@ -33,51 +34,53 @@ pub(super) const PIN: u8 = 1 << 6;
 /// A tree that is being improved.
 pub(super) struct Exchange<'a> {
     pub(super) grid: &'a RoutingGrid,
-    /// The cells at which pins are joined: one group per pin, or per set of pins that share cells.
-    pub(super) groups: Vec<Vec<u32>>,
-    pub(super) group_of: HashMap<u32, usize>,
+    pub(super) groups: &'a Groups,
     /// By cell; 0 off the tree.
     pub(super) states: Vec<u8>,
     pub(super) last_part: u32,
     pub(super) diagram: Diagram<'a>,
-    /// Moves that did not pay, in this tree or another one of the net: two cells that identify the
-    /// place, and the cost of what was removed. A move that failed in another tree mostly fails
-    /// here, too.
-    failed: HashSet<(u32, u32, u64)>,
+    /// Moves that did not pay, in this tree or another one of the net: those that fail in one tree
+    /// mostly fail in the others, too.
+    failed: HashSet<Move>,
     pub(super) changes: Changes,
 }
+
+/// Two cells that identify the place of a move, and the cost of what it removes. The cells are the
+/// ends of a key path, or a key cell and [`NO_CELL`].
+pub(super) type Move = (u32, u32, u64);
+
+/// In place of a cell.
+pub(super) const NO_CELL: u32 = u32::MAX;
 
 /// Consecutive cells, each joined to the next.
 pub(super) type Path = Vec<u32>;
 
 impl<'a> Exchange<'a> {
-    /// For trees that join `pins`.
-    pub(super) fn new(grid: &'a RoutingGrid, pins: &[Vec<u32>]) -> Result<Self> {
-        let mut groups: Vec<Vec<u32>> = Vec::new();
-        let mut group_of: HashMap<u32, usize> = HashMap::new();
-        for pin in pins {
-            let mut cells = collect(pin.iter().copied(), TREE)?;
-            let shared = pin.iter().filter_map(|cell| group_of.get(cell).copied());
-            // A group that occurs twice is empty the second time.
-            for group in collect(shared, TREE)? {
-                extend(&mut cells, groups[group].drain(..), TREE)?;
-            }
-            cells.sort_unstable();
-            cells.dedup();
-            for &cell in &cells {
-                reserve_in_map(&mut group_of, TREE)?;
-                group_of.insert(cell, groups.len());
-            }
-            push(&mut groups, cells, TREE)?;
-        }
+    /// For trees that join pins.
+    pub(super) fn new(grid: &'a RoutingGrid, groups: &'a Groups) -> Result<Self> {
         Ok(Self {
             grid,
             groups,
-            group_of,
             states: by_cell(grid, "the tree's cells")?,
             last_part: 0,
             diagram: Diagram::new(grid)?,
             failed: HashSet::new(),
+            changes: Changes::default(),
+        })
+    }
+
+    /// A copy of the tree.
+    pub(super) fn copy(&self) -> Result<Self> {
+        let mut failed = HashSet::new();
+        reserve_in_set(&mut failed, self.failed.len(), TREE)?;
+        failed.extend(&self.failed);
+        Ok(Self {
+            grid: self.grid,
+            groups: self.groups,
+            states: collect(self.states.iter().copied(), TREE)?,
+            last_part: self.last_part,
+            diagram: self.diagram.copy()?,
+            failed,
             changes: Changes::default(),
         })
     }
@@ -95,7 +98,7 @@ impl<'a> Exchange<'a> {
         progress: &Progress<'_>,
     ) -> Result<Vec<Edge>> {
         self.states.fill(0);
-        for &cell in self.group_of.keys() {
+        for cell in self.groups.pin_cells() {
             self.states[cell as usize] = PIN;
         }
         for &(a, b) in edges {
@@ -144,7 +147,7 @@ impl<'a> Exchange<'a> {
         let [first, .., last] = paths[0][..] else {
             return Ok(false);
         };
-        let place = if paths.len() == 1 { last } else { u32::MAX };
+        let place = if paths.len() == 1 { last } else { NO_CELL };
         if removed == 0 || self.failed.contains(&(first, place, removed)) {
             return Ok(false);
         }
@@ -163,19 +166,63 @@ impl<'a> Exchange<'a> {
             self.replace(paths, &added)?;
             return Ok(true);
         }
-        reserve_in_set(&mut self.failed, 1, TREE)?;
-        self.failed.insert((first, place, removed));
+        let failed = (first, place, removed);
+        self.changes.note_failed(failed)?;
+        self.remember([failed])?;
         Ok(false)
     }
 
-    /// Notes which moves did not pay in another tree of the net.
-    pub(super) fn learn(&mut self, other: Self) -> Result<()> {
-        reserve_in_set(&mut self.failed, other.failed.len(), TREE)?;
-        self.failed.extend(other.failed);
+    /// Forgets the moves that did not pay at places from which a path to one of `cells` may cost
+    /// less than what they remove.
+    pub(super) fn forget_near(&mut self, cells: impl Iterator<Item = u32>) -> Result<()> {
+        let pieces = &self.diagram.pieces;
+        let mut nearest = filled_vec(u64::MAX, pieces.count(), TREE)?;
+        for cell in cells {
+            if let Some(piece) = self.diagram.nearest_piece(cell) {
+                let nearest = &mut nearest[piece as usize];
+                *nearest = self.diagram.cost(cell).min(*nearest);
+            }
+        }
+        let mut failed = std::mem::take(&mut self.failed);
+        // From the pieces at a key cell.
+        let around = |cell: u32| {
+            let group = self.group(&cell).iter();
+            let cells = group.flat_map(|&cell| self.tree_neighbours(cell).chain([cell]));
+            let costs = cells.map(|cell| match pieces.of(cell) {
+                NONE => u64::MAX,
+                piece => nearest[piece as usize],
+            });
+            costs.min().unwrap_or(u64::MAX)
+        };
+        failed.retain(|&(first, last, cost)| {
+            around(first) >= cost && (last == NO_CELL || around(last) >= cost)
+        });
+        self.failed = failed;
         Ok(())
     }
 
-    /// Forgets which moves did not pay, if they are more than `most`.
+    /// The moves that did not pay, in any order.
+    pub(super) fn failed(&self) -> impl Iterator<Item = Move> {
+        self.failed.iter().copied()
+    }
+
+    /// Remembers that moves did not pay.
+    pub(super) fn remember(&mut self, moves: impl IntoIterator<Item = Move>) -> Result<()> {
+        for failed in moves {
+            reserve_in_set(&mut self.failed, 1, TREE)?;
+            self.failed.insert(failed);
+        }
+        Ok(())
+    }
+
+    /// Forgets that moves did not pay.
+    pub(super) fn forget(&mut self, moves: &[Move]) {
+        for failed in moves {
+            self.failed.remove(failed);
+        }
+    }
+
+    /// Forgets all moves that did not pay, if they are more than `most`.
     pub(super) fn forget_failed(&mut self, most: usize) {
         if self.failed.len() > most {
             self.failed.clear();

@@ -31,7 +31,7 @@ pub(super) struct Candidate {
 
 impl Diagram<'_> {
     /// The shortest path between the pieces `part` and others of the tree, if it costs less than
-    /// `limit`.
+    /// `limit`. It depends on the tree alone, not on how that was reached.
     pub(super) fn shortest(
         &mut self,
         part: impl Iterator<Item = u32>,
@@ -118,7 +118,8 @@ impl Diagram<'_> {
     }
 
     /// Makes an edge the cheapest link, if one of its ends is nearest to a piece of the part that
-    /// the query is for, and the other to another part.
+    /// the query is for, and the other to another part. Of edges that cost the same, the one with
+    /// the lowest indices becomes the link.
     #[inline]
     fn take(&self, ends: [u32; 2], cost: u64, limit: &mut u64, found: &mut Option<Link>) {
         // Cells that are farther than half of a path may have been left as they were.
@@ -130,6 +131,10 @@ impl Diagram<'_> {
         let [Some(a), Some(b)] = pieces else {
             return;
         };
+        let sorted = |[a, b]: [u32; 2]| [a.min(b), a.max(b)];
+        if found.is_some_and(|found| (found.cost, sorted(found.ends)) <= (cost, sorted(ends))) {
+            return;
+        }
         let is_inside = |piece| self.pieces.get(piece).seen == self.query;
         let (mut ends, mut pieces) = (ends, [a, b]);
         match pieces.map(is_inside) {
@@ -140,7 +145,8 @@ impl Diagram<'_> {
             }
             _ => return,
         }
-        *limit = cost;
+        // Others that cost as much are compared with it.
+        *limit = cost + 1;
         *found = Some(Link { cost, ends, pieces });
     }
 

@@ -1,11 +1,15 @@
 //! Trees that cost less than the plain one.
 //!
 //! It starts from two trees: the plain one, and one from shortest paths between neighbouring pins
-//! (`voronoi.rs`). Each is improved piece by piece (`exchange.rs`) as long as that helps, both at
-//! the same time. Then they are merged, a tree is taken from their union, and improved again. From
-//! there, steps lead out of the local optimum and to better ones (`shake.rs`) until the budget is
-//! spent (`budget.rs`). The result is the cheapest of the four trees, or the plain tree itself if
-//! none is cheaper.
+//! (`voronoi.rs`). Each is improved by moves (`exchange.rs`) as long as that helps, both at once,
+//! and large ones by sections (`sections.rs`). Then they are merged, a tree is taken from their
+//! union, and improved by moves again. From there, steps lead out of the local optimum and to
+//! better ones (`shake.rs`) until the budget is spent (`budget.rs`). Several threads try steps on
+//! copies of the tree (`copies.rs`). The result is the cheapest of the four trees, or the plain
+//! tree itself if none is cheaper.
+//!
+//! Ties between nearest cells, and between shortest paths, are decided by the cells' indices. So
+//! what a move or a step does depends on the tree alone, and is the same on each copy.
 //!
 //! The tree's regions, kept up to date by `diagram.rs`, tell what moves cost (`links.rs`).
 //! `paths.rs` has the tree itself, `pieces.rs` what it is divided into.
@@ -13,11 +17,14 @@
 mod budget;
 #[cfg(test)]
 mod check;
+mod copies;
 mod diagram;
 mod exchange;
+mod groups;
 mod links;
 mod paths;
 mod pieces;
+mod sections;
 mod shake;
 mod voronoi;
 
@@ -32,11 +39,13 @@ use crate::route::Effort;
 use crate::route::cpu::spanning;
 use crate::route::grid::RoutingGrid;
 use crate::route::net::Net;
-use crate::route::net_by_net::{Joined, PATHS, PINS, PinCells, at_once};
+use crate::route::net_by_net::{Joined, MOST_BYTES, PATHS, PINS, PinCells, at_once};
 use crate::route::tree::Route;
 use crate::threads;
 use budget::Budget;
-use exchange::Exchange;
+use copies::Copies;
+use exchange::{Exchange, Move};
+use groups::Groups;
 
 /// An edge as its two cells.
 type Edge = (u32, u32);
@@ -44,8 +53,11 @@ type Edge = (u32, u32);
 /// Name used in out-of-memory errors.
 const TREE: &str = "the cells of a tree";
 
-/// The memory that improving a net takes per cell.
-const CELL_BYTES: u64 = 42;
+/// The memory that a tree, or a copy of it, takes per cell while it is improved.
+const COPY_BYTES: u64 = 21;
+
+/// The memory that a net takes per cell: that of two trees.
+const CELL_BYTES: u64 = 2 * COPY_BYTES;
 
 /// Improves `plain`, the plain trees of `nets`. Pins that these do not reach stay unjoined.
 ///
@@ -53,7 +65,8 @@ const CELL_BYTES: u64 = 42;
 ///
 /// # Cost
 /// Per net: [`CELL_BYTES`] per cell of the window, and 96 per edge between regions; four searches
-/// over all its cells, and many small ones.
+/// over all its cells, and many small ones. A net with several threads takes up to [`MOST_BYTES`]
+/// for sections and copies of its tree as well.
 pub(crate) fn improve(
     grid: &RoutingGrid,
     nets: &[Net],
@@ -88,7 +101,9 @@ pub(crate) fn improve(
                 return Ok(Joined::default());
             }
             let budget = Budget::new(effort, part, pins.len(), deadline);
-            improve_net(part, pins, (net, plain), &budget, progress)
+            let copies = copies(part, turn.at_once).min(budget.at_once());
+            let limits = (&budget, copies);
+            improve_net(part, pins, (net, plain), limits, progress)
         },
     )?;
     let cheaper = |(plain, mut improved): (Route, Route)| {
@@ -102,12 +117,27 @@ pub(crate) fn improve(
     collect(plain.into_iter().zip(improved).map(cheaper), "the routes")
 }
 
+/// The most copies of a net's tree, if `at_once` nets are improved at the same time.
+fn copies(grid: &RoutingGrid, at_once: usize) -> usize {
+    /// More take longer to make than they save.
+    const MOST_COPIES: usize = 8;
+    let cells = u64::from(grid.cell_count());
+    // Steps set about three labels per cell.
+    if !threads::are_worth_waking(3 * cells) {
+        return 1;
+    }
+    let fit = MOST_BYTES / (COPY_BYTES * cells * at_once as u64);
+    let fit = usize::try_from(fit).unwrap_or(usize::MAX);
+    let threads = rayon::current_num_threads() / at_once;
+    threads.min(fit).clamp(1, MOST_COPIES)
+}
+
 /// Improves `plain`, the plain tree of `net`, whose pins on `grid` are `pins`.
 fn improve_net(
     grid: &RoutingGrid,
     pins: &PinCells,
     (net, plain): (&Net, &Route),
-    budget: &Budget,
+    limits: (&Budget, usize),
     progress: &Progress<'_>,
 ) -> Result<Joined> {
     let corner = net.window.map_or((0, 0), |window| (window.x, window.y));
@@ -126,15 +156,15 @@ fn improve_net(
             push(&mut reached, collect(cells.iter().copied(), PINS)?, PINS)?;
         }
     }
-    let trees = improved_trees(grid, &reached, &edges, budget, progress)?;
-    let mut best: Option<Joined> = None;
-    for edges in trees {
-        let tree = spanning::joined_over(grid, pins, &edges)?;
-        if best.as_ref().is_none_or(|best| tree.cost() < best.cost()) {
-            best = Some(tree);
-        }
-    }
-    Ok(best.unwrap_or_default())
+    let trees = improved_trees(grid, &reached, &edges, limits, progress)?;
+    let cost = |edges: &Vec<Edge>| edges.iter().map(|&(a, b)| weight(grid, a, b)).sum::<u64>();
+    let cheapest = trees.into_iter().min_by_key(cost).unwrap_or_default();
+    spanning::joined_over(grid, pins, &cheapest)
+}
+
+/// The weight of the edge between two cells; 0 if there is none.
+fn weight(grid: &RoutingGrid, from: u32, to: u32) -> u64 {
+    grid.weight_between(from, to).unwrap_or(0).into()
 }
 
 /// Four improved trees of a net, as their edges, from the edges of its plain tree.
@@ -142,20 +172,23 @@ fn improved_trees(
     grid: &RoutingGrid,
     pins: &PinCells,
     plain: &[Edge],
-    budget: &Budget,
+    (budget, copies): (&Budget, usize),
     progress: &Progress<'_>,
 ) -> Result<[Vec<Edge>; 4]> {
     // Without edges between cells of one pin, through which a path may pass: there would be two
     // ways between these cells.
-    let start = edges_of(&spanning::joined_over(grid, pins, plain)?)?;
-    let improved = |start: &[Edge], progress: &Progress<'_>| {
-        let mut exchange = Exchange::new(grid, pins)?;
-        let improved = exchange.improve(start, budget, progress)?;
-        Ok((exchange, improved))
+    let start = spanning::joined_over(grid, pins, plain)?;
+    let groups = &Groups::new(pins)?;
+    let improved = |start: &Joined, progress: &Progress<'_>| {
+        let by_sections = sections::improve(grid, pins, start, budget, progress)?;
+        by_sections.map_or_else(
+            || Improved::of(grid, groups, &edges_of(start)?, budget, progress),
+            Ok,
+        )
     };
     // The shares of the stages, in tenths.
     progress.report(0, 10)?;
-    let ((mut exchange, first), (other, second)) = progress.part(0..5, 10, |progress| {
+    let (first, second) = progress.part(0..5, 10, |progress| {
         progress.both(
             threads::are_worth_waking(grid.cell_count().into()),
             |progress| improved(&start, progress),
@@ -166,15 +199,41 @@ fn improved_trees(
             },
         )
     })?;
-    exchange.learn(other)?;
-    let mut both = collect(first.iter().copied(), PATHS)?;
-    extend(&mut both, second.iter().copied(), PATHS)?;
+    let mut both = collect(first.edges.iter().copied(), PATHS)?;
+    extend(&mut both, second.edges.iter().copied(), PATHS)?;
     let merged = edges_of(&spanning::joined_over(grid, pins, &both)?)?;
+    let mut exchange = Exchange::new(grid, groups)?;
+    exchange.remember(first.failed.into_iter().chain(second.failed))?;
     let third = progress.part(5..6, 10, |progress| {
         exchange.improve(&merged, budget, progress)
     })?;
-    progress.part(6..10, 10, |progress| exchange.shake(budget, progress))?;
-    Ok([first, second, third, exchange.edges()?])
+    let mut copies = Copies::new(exchange, copies)?;
+    let last = progress.part(6..10, 10, |progress| copies.shake(budget, progress))?;
+    Ok([first.edges, second.edges, third, last])
+}
+
+/// A tree that was improved.
+struct Improved {
+    edges: Vec<Edge>,
+    /// Moves that did not pay.
+    failed: Vec<Move>,
+}
+
+impl Improved {
+    /// Improves the tree of `edges` by moves.
+    fn of(
+        grid: &RoutingGrid,
+        groups: &Groups,
+        edges: &[Edge],
+        budget: &Budget,
+        progress: &Progress<'_>,
+    ) -> Result<Self> {
+        let mut exchange = Exchange::new(grid, groups)?;
+        Ok(Self {
+            edges: exchange.improve(edges, budget, progress)?,
+            failed: collect(exchange.failed(), TREE)?,
+        })
+    }
 }
 
 /// One more than the largest weight; 0 if there is no open edge.

@@ -1,7 +1,7 @@
 //! The paths of a tree that is being improved.
 
 use super::exchange::{Exchange, PIN, Path};
-use super::{Edge, TREE};
+use super::{Edge, TREE, weight};
 use crate::Result;
 use crate::memory::{collect, push};
 
@@ -76,15 +76,12 @@ impl Exchange<'_> {
                 push(&mut paths, self.key_path(cell, next)?, TREE)?;
             }
         }
-        Ok((paths, self.group_of.contains_key(&cell).then_some(cell)))
+        Ok((paths, self.groups.of(cell).map(|_| cell)))
     }
 
     /// The cells that are joined with a cell of the tree by a pin, or this cell alone.
     pub(super) fn group<'b>(&'b self, cell: &'b u32) -> &'b [u32] {
-        match self.group_of.get(cell) {
-            Some(&group) => &self.groups[group],
-            None => std::slice::from_ref(cell),
-        }
+        self.groups.of(*cell).unwrap_or(std::slice::from_ref(cell))
     }
 
     /// The cells of paths that are not on the tree.
@@ -101,12 +98,8 @@ impl Exchange<'_> {
     }
 
     pub(super) fn cost(&self, path: &[u32]) -> u64 {
-        let weight = |from: u32, to: u32| {
-            let mut neighbours = self.grid.neighbours(from);
-            let edge = neighbours.find(|&(next, _)| next == to);
-            edge.map_or(0, |(_, weight)| u64::from(weight))
-        };
-        path.windows(2).map(|pair| weight(pair[0], pair[1])).sum()
+        let steps = path.windows(2);
+        steps.map(|step| weight(self.grid, step[0], step[1])).sum()
     }
 
     pub(super) fn set_path(&mut self, path: &[u32]) {

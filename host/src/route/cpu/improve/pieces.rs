@@ -53,6 +53,14 @@ impl Pieces {
         })
     }
 
+    pub(super) fn copy(&self) -> Result<Self> {
+        Ok(Self {
+            of: collect(self.of.iter().copied(), TREE)?,
+            all: collect(self.all.iter().copied(), TREE)?,
+            unused: collect(self.unused.iter().copied(), TREE)?,
+        })
+    }
+
     /// Forgets the tree.
     pub(super) fn clear(&mut self) {
         self.of.fill(NONE);
@@ -277,7 +285,8 @@ impl Exchange<'_> {
     }
 
     /// The parts of the tree, from one cell of each, and a part that consists of the piece `fork`,
-    /// if there is one. This takes as long as the second largest part.
+    /// if there is one, in this order without the largest. This takes as long as the second largest
+    /// part.
     pub(super) fn parts(&mut self, seeds: &[u32], fork: Option<u32>) -> Result<Parts> {
         let first = self.last_part + 1;
         let mut open: Vec<(Part, usize)> = Vec::new();
@@ -303,37 +312,34 @@ impl Exchange<'_> {
             joined: collect(0..count, TREE)?,
         };
         while open.len() > 1 {
-            // One piece of each part in turn.
-            let mut i = 0;
-            while i < open.len() {
-                let (part, next) = &mut open[i];
-                let Some(&piece) = part.pieces.get(*next) else {
-                    push(&mut parts.open, open.swap_remove(i).0, TREE)?;
-                    continue;
+            // The part with the fewest cells so far, so that the largest one is left.
+            let smallest = (0..open.len()).min_by_key(|&i| (open[i].0.cells, open[i].0.id));
+            let i = smallest.unwrap_or(0);
+            let (part, next) = &mut open[i];
+            let Some(&piece) = part.pieces.get(*next) else {
+                push(&mut parts.open, open.swap_remove(i).0, TREE)?;
+                continue;
+            };
+            *next += 1;
+            let mark = first + part.id;
+            let ends = self.diagram.pieces.get(piece).ends;
+            let count = 1 + usize::from(ends[0] != ends[1]);
+            for &end in &ends[..count] {
+                let is_pin = self.states[end as usize] & PIN != 0;
+                let joined = match is_pin {
+                    true => self.groups.of(end).unwrap_or_default(),
+                    false => &[],
                 };
-                *next += 1;
-                let mark = first + part.id;
-                let ends = self.diagram.pieces.get(piece).ends;
-                let count = 1 + usize::from(ends[0] != ends[1]);
-                for &end in &ends[..count] {
-                    let is_pin = self.states[end as usize] & PIN != 0;
-                    let joined = if is_pin {
-                        self.group_of.get(&end)
-                    } else {
-                        None
-                    };
-                    let joined = joined.map_or(&[][..], |&group| &self.groups[group]);
-                    for near in self.tree_neighbours(end).chain(joined.iter().copied()) {
-                        let near = self.diagram.pieces.of(near);
-                        if self.diagram.pieces.get(near).part != mark {
-                            part.cells += self.diagram.pieces.mark(near, mark);
-                            push(&mut part.pieces, near, TREE)?;
-                        }
+                for near in self.tree_neighbours(end).chain(joined.iter().copied()) {
+                    let near = self.diagram.pieces.of(near);
+                    if self.diagram.pieces.get(near).part != mark {
+                        part.cells += self.diagram.pieces.mark(near, mark);
+                        push(&mut part.pieces, near, TREE)?;
                     }
                 }
-                i += 1;
             }
         }
+        parts.open.sort_unstable_by_key(|part| part.id);
         if let Some((largest, _)) = open.first() {
             parts.joined[largest.id as usize] = LARGEST;
         }

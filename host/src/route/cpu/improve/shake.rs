@@ -3,12 +3,18 @@
 //! A step removes a few key cells near each other with all their key paths, joins the parts in
 //! another order than usual, and improves the tree around them. Every other step also joins a
 //! random cell between the parts: the best fork may be on no shortest path between two parts, and
-//! then no move finds it. A step that makes the tree cost more is taken back.
+//! then no move finds it.
+//!
+//! Several steps are tried from the same tree, each on a copy of it (`copies.rs`), and taken back.
+//! Those that paid are then taken again, one after the other, on all copies. What comes of a step
+//! depends on the tree and on the step's number alone, so the result is the same for any number of
+//! copies.
 
-use super::TREE;
 use super::budget::Budget;
-use super::exchange::{Exchange, Path};
+use super::copies::Copies;
+use super::exchange::{Exchange, Move, Path};
 use super::pieces::Part;
+use super::{Edge, TREE};
 use crate::Result;
 use crate::generate::random::random;
 use crate::geometry::Cell;
@@ -24,17 +30,47 @@ const SLACK: u64 = 8;
 /// The most moves that are remembered because they did not pay.
 const MOST_FAILED: usize = 1 << 20;
 
+/// Paths that were removed from a tree, and those that replaced them.
+type Replaced = (Vec<Path>, Vec<Path>);
+
 /// What has been done to a tree.
 #[derive(Default)]
 pub(super) struct Changes {
     is_kept: bool,
-    /// The paths removed, and those added.
-    done: Vec<(Vec<Path>, Vec<Path>)>,
+    done: Vec<Replaced>,
     /// The ends of these paths.
     ends: Vec<u32>,
+    /// The moves that did not pay.
+    failed: Vec<Move>,
+}
+
+/// What came of a step that was tried.
+#[derive(Default)]
+struct Trial {
+    /// What it does, if it pays.
+    changes: Option<Vec<Replaced>>,
+    /// Moves that did not pay on the way.
+    failed: Vec<Move>,
+    /// The number of labels that it set.
+    labels: u64,
 }
 
 impl Changes {
+    /// Begins to note changes.
+    fn begin(&mut self) {
+        self.is_kept = true;
+        self.done.clear();
+        self.ends.clear();
+        self.failed.clear();
+    }
+
+    pub(super) fn note_failed(&mut self, failed: Move) -> Result<()> {
+        match self.is_kept {
+            true => push(&mut self.failed, failed, TREE),
+            false => Ok(()),
+        }
+    }
+
     pub(super) fn note(&mut self, old: &[Path], new: &[Path]) -> Result<()> {
         if !self.is_kept {
             return Ok(());
@@ -53,29 +89,50 @@ impl Changes {
     }
 }
 
-impl Exchange<'_> {
-    /// Takes steps from the tree that was improved last, as long as `budget` permits.
-    pub(super) fn shake(&mut self, budget: &Budget, progress: &Progress<'_>) -> Result<()> {
-        let starts = self
-            .groups
-            .iter()
-            .filter_map(|cells| cells.first().copied());
-        let starts = collect(starts, TREE)?;
-        let before = self.diagram.work();
-        let mut random = Random(0);
-        let mut steps = 0;
-        while budget.permits(steps, self.diagram.work() - before) && self.has_numbers() {
-            budget.report(steps, self.diagram.work() - before, progress)?;
-            steps += 1;
-            self.forget_failed(MOST_FAILED);
-            let start = starts[random.below(starts.len())];
-            let count = 1 + random.below(MOST_CELLS);
-            let (paths, seeds) = self.stars(start, count)?;
-            self.step(&paths, &seeds, &mut random)?;
+impl Copies<'_> {
+    /// Takes steps from a tree that no move improves, as long as `budget` permits. Returns the
+    /// edges of the tree to which they lead.
+    pub(super) fn shake(&mut self, budget: &Budget, progress: &Progress<'_>) -> Result<Vec<Edge>> {
+        let starts = collect(self.tree().groups.all().map(|cells| cells[0]), TREE)?;
+        let starts = &starts[..];
+        let (mut steps, mut labels) = (0, 0);
+        while budget.permits(steps, labels) && self.tree().has_numbers() {
+            let batch = steps..steps + budget.batch(steps, labels);
+            let trials = self.try_each(batch.clone(), |tree, step| {
+                budget.report(steps, labels, progress)?;
+                match budget.is_over() {
+                    true => Ok(Trial::default()),
+                    false => tree.try_step(step, starts),
+                }
+            })?;
+            let work = self.on_each(|tree| {
+                let before = tree.diagram.work();
+                let paying = batch.clone().zip(&trials);
+                let paying =
+                    paying.filter_map(|(step, trial)| Some((step, trial.changes.as_ref()?)));
+                for (i, (step, changes)) in paying.enumerate() {
+                    // The first one still finds the tree from which it was tried.
+                    match i {
+                        0 => tree.repeat(changes)?,
+                        _ => drop(tree.step(step, starts, true)?),
+                    }
+                }
+                for trial in &trials {
+                    tree.remember(trial.failed.iter().copied())?;
+                }
+                tree.forget_failed(MOST_FAILED);
+                Ok(tree.diagram.work() - before)
+            })?;
+            steps = batch.end;
+            labels += trials.iter().map(|trial| trial.labels).sum::<u64>();
+            // All copies do the same, which counts once.
+            labels += work[0];
         }
-        Ok(())
+        self.tree().edges()
     }
+}
 
+impl Exchange<'_> {
     /// Whether numbers of parts and changes are left for another step. They last for hours.
     fn has_numbers(&self) -> bool {
         const STEP: u32 = 1 << 28;
@@ -83,24 +140,47 @@ impl Exchange<'_> {
         last.iter().all(|&last| last < u32::MAX - STEP)
     }
 
-    fn step(&mut self, paths: &[Path], seeds: &[u32], random: &mut Random) -> Result<()> {
-        let removed = self.cost_of_all(paths);
+    /// Takes a step and takes it back.
+    fn try_step(&mut self, step: u64, starts: &[u32]) -> Result<Trial> {
+        let before = self.diagram.work();
+        let changes = self.step(step, starts, false)?;
+        let failed = std::mem::take(&mut self.changes.failed);
+        self.forget(&failed);
+        Ok(Trial {
+            changes,
+            failed,
+            labels: self.diagram.work() - before,
+        })
+    }
+
+    /// Takes the step of a number, beginning at one of the cells `starts`. Returns what it does if
+    /// it makes the tree cheaper. If not, or if it is not to be kept, it is taken back.
+    fn step(
+        &mut self,
+        step: u64,
+        starts: &[u32],
+        is_to_be_kept: bool,
+    ) -> Result<Option<Vec<Replaced>>> {
+        let mut random = Random { step, last: 0 };
+        let random = &mut random;
+        self.changes.begin();
+        let start = starts[random.below(starts.len())];
+        let count = 1 + random.below(MOST_CELLS);
+        let (paths, seeds) = self.stars(start, count)?;
+        let removed = self.cost_of_all(&paths);
         if removed == 0 {
-            return Ok(());
+            return Ok(None);
         }
         let fork = match random.below(2) {
             0 => None,
-            _ => Some(self.cell_between(paths, random)),
+            _ => Some(self.cell_between(&paths, random)),
         };
         let choose = |parts: &[Part]| random.below(parts.len());
         let limit = removed + removed / SLACK + 1;
-        let Some(added) = self.rejoined(paths, seeds, fork, limit, choose)? else {
-            return Ok(());
+        let Some(added) = self.rejoined(&paths, &seeds, fork, limit, choose)? else {
+            return Ok(None);
         };
-        self.changes.is_kept = true;
-        self.changes.done.clear();
-        self.changes.ends.clear();
-        self.replace(paths, &added)?;
+        self.replace(&paths, &added)?;
         if let Some(cell) = fork {
             self.remove_end(cell)?;
         }
@@ -108,17 +188,26 @@ impl Exchange<'_> {
             self.improve_at(cell)?;
         }
         self.changes.is_kept = false;
-        let done = self.changes.done.iter();
-        let [old, new] = done.fold([0, 0], |[old, new], (removed, added)| {
+        let changes = std::mem::take(&mut self.changes.done);
+        let [old, new] = changes.iter().fold([0, 0], |[old, new], (removed, added)| {
             [
                 old + self.cost_of_all(removed),
                 new + self.cost_of_all(added),
             ]
         });
-        if new > old {
-            while let Some((removed, added)) = self.changes.done.pop() {
-                self.replace(&added, &removed)?;
+        let pays = new < old;
+        if !pays || !is_to_be_kept {
+            for (removed, added) in changes.iter().rev() {
+                self.replace(added, removed)?;
             }
+        }
+        Ok(pays.then_some(changes))
+    }
+
+    /// Does again what a step did that was taken back.
+    fn repeat(&mut self, changes: &[Replaced]) -> Result<()> {
+        for (removed, added) in changes {
+            self.replace(removed, added)?;
         }
         Ok(())
     }
@@ -191,19 +280,23 @@ impl Exchange<'_> {
             }
         }
         // The first ones lose all their paths: they are parts if they are pins.
-        let is_part = |(i, &end): (usize, &u32)| i >= count || self.group_of.contains_key(&end);
+        let is_part = |(i, &end): (usize, &u32)| i >= count || self.groups.of(end).is_some();
         let seeds = ends.iter().enumerate().filter(|&end| is_part(end));
         let seeds = collect(seeds.map(|(_, &end)| end), TREE)?;
         Ok((paths, seeds))
     }
 }
 
-/// The random sequence of steps, the same in each run.
-struct Random(u64);
+/// The random sequence of a step, the same in each run.
+struct Random {
+    step: u64,
+    last: u64,
+}
 
 impl Random {
     fn below(&mut self, limit: usize) -> usize {
-        self.0 += 1;
-        ((u128::from(random(0, self.0)) * limit as u128) >> 64) as usize
+        self.last += 1;
+        let seed = random(0, self.step);
+        ((u128::from(random(seed, self.last)) * limit as u128) >> 64) as usize
     }
 }

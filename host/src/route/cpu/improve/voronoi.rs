@@ -8,20 +8,19 @@
 
 use super::diagram::Diagram;
 use super::pieces::NONE;
-use super::{Edge, edges_of};
 use crate::Result;
 use crate::memory::{collect, extend};
 use crate::progress::Progress;
 use crate::route::cpu::spanning;
 use crate::route::grid::RoutingGrid;
-use crate::route::net_by_net::{PATHS, PINS};
+use crate::route::net_by_net::{Joined, PATHS, PINS};
 
 /// A tree that joins `pins`, which must be connected.
 pub(super) fn tree(
     grid: &RoutingGrid,
     pins: &Vec<Vec<u32>>,
     progress: &Progress<'_>,
-) -> Result<Vec<Edge>> {
+) -> Result<Joined> {
     let mut diagram = Diagram::new(grid)?;
     for pin in pins {
         let piece = diagram.new_piece()?;
@@ -51,7 +50,7 @@ pub(super) fn tree(
     // Paths to one pin may share their last edges.
     edges.sort_unstable();
     edges.dedup();
-    edges_of(&spanning::joined_over(grid, pins, &edges)?)
+    spanning::joined_over(grid, pins, &edges)
 }
 
 /// The set of `pin`, by one of its members.
