@@ -83,6 +83,24 @@ impl Window {
         cell.x.wrapping_sub(self.x) < self.width && cell.y.wrapping_sub(self.y) < self.height
     }
 
+    /// A cell of the window, as a cell of the part of the grid in it.
+    pub(crate) fn to_part(self, cell: Cell) -> Cell {
+        Cell {
+            x: cell.x - self.x,
+            y: cell.y - self.y,
+            ..cell
+        }
+    }
+
+    /// A cell of the part of the grid in the window, as a cell of the whole grid.
+    pub(crate) fn to_whole(self, cell: Cell) -> Cell {
+        Cell {
+            x: cell.x + self.x,
+            y: cell.y + self.y,
+            ..cell
+        }
+    }
+
     /// Whether the window has cells, and all of them are on a grid of this size.
     pub(crate) fn is_within(self, width: u32, height: u32) -> bool {
         let within = |start: u32, len: u32, side: u32| {

@@ -105,6 +105,19 @@ impl Progress<'_> {
         self.flow_share(done as f64 / total.max(1) as f64)
     }
 
+    /// Calls `work` with a progress for each of `total` parts that are done at the same time, and
+    /// with the number of parts that are done. A part's own share is of no interest, but the part
+    /// must learn that the work is to end.
+    pub(crate) fn of_many<R>(
+        &self,
+        total: u64,
+        work: impl FnOnce(&Progress<'_>, &AtomicU64) -> R,
+    ) -> R {
+        let done = AtomicU64::new(0);
+        let report = |_| self.flow(done.load(Relaxed), total);
+        work(&Progress(self.0.is_some().then_some(&report)), &done)
+    }
+
     fn flow_share(&self, share: f64) -> ControlFlow<()> {
         match self.0 {
             Some(report) => report(share),

@@ -12,6 +12,6 @@ pub(crate) fn random(seed: u64, index: u64) -> u64 {
 
 /// Maps 64 random bits to a number below `count`, which is at most 2³²: all are equally likely to
 /// within 2⁻³².
-pub(super) fn below(random: u64, count: u64) -> u64 {
+pub(crate) fn below(random: u64, count: u64) -> u64 {
     ((u128::from(random) * u128::from(count)) >> 64) as u64
 }

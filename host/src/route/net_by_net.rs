@@ -1,8 +1,7 @@
 //! Nets that are independent of each other: one after the other, or several at the same time.
 
 use std::borrow::Cow;
-use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use rayon::prelude::*;
 
@@ -62,14 +61,7 @@ impl Joined {
 
     /// The route of `net`. These paths are on `grid`, the part of the whole grid in `window`.
     pub(crate) fn into_route(self, net: &Net, grid: &RoutingGrid, window: Window) -> Result<Route> {
-        let whole = |index: u32| {
-            let cell = grid.cell(index);
-            Cell {
-                x: cell.x + window.x,
-                y: cell.y + window.y,
-                ..cell
-            }
-        };
+        let whole = |index: u32| window.to_whole(grid.cell(index));
         let cells = collect(self.cells.into_iter().map(whole), PATHS)?;
         Route::new(net, self.pins, self.costs, self.ends, cells)
     }
@@ -158,37 +150,30 @@ pub(crate) fn at_once(
             connect(Turn { net, at_once: 1 }, grid, pins, progress)
         });
     }
-    let done = AtomicU64::new(0);
-    // A net's own share is of no interest, but it must learn that the work is to end.
-    let flow =
-        |_| -> ControlFlow<()> { progress.flow(done.load(Ordering::Relaxed), nets.len() as u64) };
-    let progress_of_net = Progress(progress.0.is_some().then_some(&flow));
     let largest = windows.iter().map(cells).max().unwrap_or(1);
     let fit = MOST_BYTES / largest.saturating_mul(cell_bytes).max(1);
     let threads = rayon::current_num_threads();
     let at_once = usize::try_from(fit).unwrap_or(threads);
     let at_once = at_once.clamp(1, threads.min(nets.len()));
-    // Each group is routed by one thread, so no more nets than groups are routed at a time.
-    let group = match at_once == threads {
-        true => 1,
-        false => nets.len().div_ceil(at_once),
-    };
+    let group = group(nets.len(), at_once);
     let mut found: Vec<Option<Result<Route>>> = Vec::new();
     reserve(&mut found, nets.len(), ROUTES)?;
     found.resize_with(nets.len(), || None);
-    found
-        .par_iter_mut()
-        .zip(nets.par_iter().zip(&windows))
-        .enumerate()
-        .with_min_len(group)
-        .with_max_len(group)
-        .for_each(|(net, (found, (pins, &window)))| {
-            let turn = Turn { net, at_once };
-            let connect =
-                |grid: &RoutingGrid, pins: &PinCells| connect(turn, grid, pins, &progress_of_net);
-            *found = Some(route_one(grid, pins, window, connect));
-            done.fetch_add(1, Ordering::Relaxed);
-        });
+    progress.of_many(nets.len() as u64, |of_net, done| {
+        found
+            .par_iter_mut()
+            .zip(nets.par_iter().zip(&windows))
+            .enumerate()
+            .with_min_len(group)
+            .with_max_len(group)
+            .for_each(|(net, (found, (pins, &window)))| {
+                let turn = Turn { net, at_once };
+                let connect =
+                    |grid: &RoutingGrid, pins: &PinCells| connect(turn, grid, pins, of_net);
+                *found = Some(route_one(grid, pins, window, connect));
+                done.fetch_add(1, Ordering::Relaxed);
+            });
+    });
     let mut routes = Vec::new();
     reserve(&mut routes, nets.len(), ROUTES)?;
     // The error of the first net that has one.
@@ -196,6 +181,15 @@ pub(crate) fn at_once(
         routes.push(route?);
     }
     Ok(routes)
+}
+
+/// How many of `count` nets, or parts of one, a thread takes as a group, so that no more than
+/// `at_once` are routed at the same time.
+pub(crate) fn group(count: usize, at_once: usize) -> usize {
+    match at_once >= rayon::current_num_threads() {
+        true => 1,
+        false => count.div_ceil(at_once),
+    }
 }
 
 /// Routes `net` on the part of the grid in `window`.
@@ -209,13 +203,7 @@ fn route_one(
         true => Cow::Borrowed(grid),
         false => Cow::Owned(grid.crop(window)?),
     };
-    let index = |cell: &Cell| {
-        part.index(Cell {
-            x: cell.x - window.x,
-            y: cell.y - window.y,
-            ..*cell
-        })
-    };
+    let index = |&cell: &Cell| part.index(window.to_part(cell));
     let mut pins = PinCells::new();
     reserve(&mut pins, net.pins.len(), PINS)?;
     for pin in &net.pins {

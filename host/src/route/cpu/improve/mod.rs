@@ -32,7 +32,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
 use crate::Result;
-use crate::geometry::Cell;
+use crate::geometry::Window;
 use crate::memory::{collect, extend, push};
 use crate::progress::Progress;
 use crate::route::Effort;
@@ -140,14 +140,8 @@ fn improve_net(
     limits: (&Budget, usize),
     progress: &Progress<'_>,
 ) -> Result<Joined> {
-    let corner = net.window.map_or((0, 0), |window| (window.x, window.y));
-    let index = |cell: Cell| {
-        grid.index(Cell {
-            x: cell.x - corner.0,
-            y: cell.y - corner.1,
-            ..cell
-        })
-    };
+    let window = net.window.unwrap_or(Window::of(grid));
+    let index = |cell| grid.index(window.to_part(cell));
     let edges = plain.edges().map(|(a, b)| (index(a), index(b)));
     let edges = collect(edges, PATHS)?;
     let mut reached = PinCells::new();

@@ -8,8 +8,7 @@
 //! tried there again. Those near the rest of the tree are, since paths may lead there.
 
 use std::collections::HashMap;
-use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 use rayon::prelude::*;
 
@@ -25,7 +24,7 @@ use crate::memory::{
 use crate::progress::Progress;
 use crate::route::cpu::spanning;
 use crate::route::grid::RoutingGrid;
-use crate::route::net_by_net::{Joined, MOST_BYTES, PINS, PinCells};
+use crate::route::net_by_net::{Joined, MOST_BYTES, PINS, PinCells, group};
 use crate::threads;
 
 /// Each section has at least this many pins, except for the one with the first pin. Larger sections
@@ -56,34 +55,31 @@ pub(super) fn improve(
         TREE,
     )?;
     cells.sort_unstable();
-    let (done, count) = (AtomicU64::new(0), sections.len() as u64);
-    // A section's own share is of no interest, but it must learn that the work is to end.
-    let flow = |_| -> ControlFlow<()> { progress.flow(done.load(Relaxed), count) };
-    let of_section = &Progress(progress.0.is_some().then_some(&flow));
-    let improve = |section: &Section| {
-        let improved = section.improve(grid, &cells, budget, of_section);
-        done.fetch_add(1, Relaxed);
-        improved
-    };
-    let at_once = at_once(grid, &sections);
-    let sections: Vec<Improved> = match at_once {
-        1 => {
+    let windows = collect(sections.iter().map(|section| section.window(grid)), TREE)?;
+    let at_once = at_once(grid, &windows);
+    let sections: Vec<Improved> = progress.of_many(sections.len() as u64, |of_section, done| {
+        let improve = |(section, &window): (&Section, &Option<Window>)| {
+            let improved = match window {
+                Some(window) if !budget.is_over() => {
+                    section.improve(grid, window, &cells, budget, of_section)
+                }
+                _ => section.as_it_is(),
+            };
+            done.fetch_add(1, Relaxed);
+            improved
+        };
+        if at_once == 1 {
             let mut improved = with_room(sections.len(), TREE)?;
-            for section in &sections {
+            for section in sections.iter().zip(&windows) {
                 improved.push(improve(section)?);
             }
-            improved
+            return Ok(improved);
         }
-        // Each group of sections is improved by one thread.
-        _ => {
-            let group = match at_once >= rayon::current_num_threads() {
-                true => 1,
-                false => sections.len().div_ceil(at_once),
-            };
-            let sections = sections.par_iter().with_min_len(group).with_max_len(group);
-            par_try_collect(sections.map(improve), TREE)?
-        }
-    };
+        let group = group(sections.len(), at_once);
+        let sections = sections.par_iter().zip(&windows);
+        let sections = sections.with_min_len(group).with_max_len(group);
+        par_try_collect(sections.map(improve), TREE)
+    })?;
     let mut edges = Vec::new();
     let mut failed = Vec::new();
     for section in sections {
@@ -94,15 +90,15 @@ pub(super) fn improve(
     Ok(Some(Improved { edges, failed }))
 }
 
-/// The number of sections to improve at the same time, as memory allows.
-fn at_once(grid: &RoutingGrid, sections: &[Section]) -> usize {
+/// The number of sections with these windows to improve at the same time, as memory allows.
+fn at_once(grid: &RoutingGrid, windows: &[Option<Window>]) -> usize {
     /// The memory for a cell of a section's window, with its edges.
     const SECTION_BYTES: u64 = COPY_BYTES + 12;
     // A cell is labelled more than ten times.
     if !threads::are_worth_waking(10 * u64::from(grid.cell_count())) {
         return 1;
     }
-    let windows = sections.iter().filter_map(|section| section.window(grid));
+    let windows = windows.iter().flatten();
     let cells = windows.map(|window| u64::from(window.width) * u64::from(window.height));
     let largest = cells.max().unwrap_or(1) * u64::from(grid.layers());
     // Those of two trees are improved at the same time.
@@ -157,38 +153,30 @@ impl Section {
         push(&mut self.pins, collect(cells.iter().copied(), PINS)?, PINS)
     }
 
-    /// Improves the section. `tree` are the cells of the whole tree, in order.
+    fn as_it_is(&self) -> Result<Improved> {
+        Ok(Improved {
+            edges: collect(self.edges.iter().copied(), TREE)?,
+            failed: Vec::new(),
+        })
+    }
+
+    /// Improves the section on the part of the grid in `window`. `tree` are the cells of the whole
+    /// tree, in order.
     fn improve(
         &self,
         grid: &RoutingGrid,
+        window: Window,
         tree: &[u32],
         budget: &Budget,
         progress: &Progress<'_>,
     ) -> Result<Improved> {
-        let Some(window) = self.window(grid).filter(|_| !budget.is_over()) else {
-            return Ok(Improved {
-                edges: collect(self.edges.iter().copied(), TREE)?,
-                failed: Vec::new(),
-            });
-        };
         let part = grid.crop(window)?;
         let within = |cell: u32| {
             let cell = grid.cell(cell);
-            let here = |cell: Cell| Cell {
-                x: cell.x - window.x,
-                y: cell.y - window.y,
-                ..cell
-            };
-            window.contains(cell).then(|| part.index(here(cell)))
+            let is_within = window.contains(cell);
+            is_within.then(|| part.index(window.to_part(cell)))
         };
-        let whole = |index: u32| {
-            let cell = part.cell(index);
-            grid.index(Cell {
-                x: cell.x + window.x,
-                y: cell.y + window.y,
-                ..cell
-            })
-        };
+        let whole = |cell: u32| grid.index(window.to_whole(part.cell(cell)));
         let mut pins = PinCells::new();
         for pin in &self.pins {
             let cells = pin.iter().filter_map(|&cell| within(cell));

@@ -16,7 +16,7 @@ use super::exchange::{Exchange, Move, Path};
 use super::pieces::Part;
 use super::{Edge, TREE};
 use crate::Result;
-use crate::generate::random::random;
+use crate::generate::random::{below, random};
 use crate::geometry::Cell;
 use crate::memory::{collect, extend, push};
 use crate::progress::Progress;
@@ -297,6 +297,6 @@ impl Random {
     fn below(&mut self, limit: usize) -> usize {
         self.last += 1;
         let seed = random(0, self.step);
-        ((u128::from(random(seed, self.last)) * limit as u128) >> 64) as usize
+        below(random(seed, self.last), limit as u64) as usize
     }
 }
