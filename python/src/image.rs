@@ -242,9 +242,24 @@ fn compared<'py>(
 
 /// The images of an array of booleans.
 fn of_booleans(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<BinaryImage>> {
+    pack::<u8>(bytes_of_booleans(array)?.cast()?, 0)
+}
+
+/// The bytes of an array of booleans.
+fn bytes_of_booleans<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
-    let bytes = array.call_method1(intern!(py, "view"), (numpy::dtype::<u8>(py),))?;
-    pack::<u8>(bytes.cast()?, 0)
+    array.call_method1(intern!(py, "view"), (numpy::dtype::<u8>(py),))
+}
+
+/// The elements of an array of booleans or of bytes without a sign; `None` of another one.
+pub(crate) fn bytes<'py>(
+    array: &Bound<'py, PyUntypedArray>,
+) -> PyResult<Option<Bound<'py, PyArrayDyn<u8>>>> {
+    let elements = match array.dtype().kind() {
+        b'b' => bytes_of_booleans(array)?,
+        _ => array.as_any().clone(),
+    };
+    Ok(elements.cast_into().ok())
 }
 
 /// A copy of the array with elements of another type.

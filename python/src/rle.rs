@@ -1,17 +1,18 @@
 //! Masks as run lengths, for `trazar.rle`.
 
-use numpy::ndarray::Ix1;
+use numpy::ndarray::{Axis, Ix1, Ix3};
 use numpy::{PyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use rayon::prelude::*;
-use trazar::rle::{Merge, Rle, encode_labels, iou_of_all, merge};
-use trazar::{BinaryImage, Engine};
+use trazar::Engine;
+use trazar::rle::{Merge, Rle, decode, encode_labels, iou_of_all, merge};
 
 use crate::arrays::{collect, owned, python_bytes};
 use crate::errors;
 use crate::image::{self, in_place, numpys};
 use crate::measure::{Labels, with_labels};
+use crate::view::View;
 use crate::work::{self, in_pool};
 
 /// A mask from Python: its height, its width and its counts, compressed or not.
@@ -56,37 +57,36 @@ fn plain(masks: Vec<Given>) -> PyResult<Vec<Rle>> {
     collect(masks, "masks").map_err(errors::from_library)
 }
 
-/// Encodes the masks of an array of shape (H, W) or (N, H, W), which are transposed if they are
-/// `turned`: rows are the masks' columns.
+/// Encodes the masks of an array of shape (N, H, W).
 #[pyfunction]
-pub(crate) fn rle_encode<'py>(masks: &Bound<'py, PyAny>, turned: bool) -> PyResult<Vec<Text<'py>>> {
+pub(crate) fn rle_encode<'py>(masks: &Bound<'py, PyAny>) -> PyResult<Vec<Text<'py>>> {
     let py = masks.py();
     let array = numpys(masks)?;
-    let is_batch = array.ndim() == 3;
-    let input = image::read(&array, None, is_batch, true, 0)?;
+    let size = array.len() as u64;
+    if size > 0
+        && let Some(bytes) = image::bytes(&array)?
+    {
+        // Masks as pycocotools takes them are encoded in place.
+        let bytes: View<u8, Ix3> = View::new(&bytes)?;
+        let masks = work::run(py, Engine::cpu(), size, move |_| {
+            let bytes = bytes.view();
+            let each = (0..bytes.len_of(Axis(0))).into_par_iter();
+            each.map(|i| Rle::from_samples(bytes.index_axis(Axis(0), i), 0))
+                .collect::<trazar::Result<Vec<_>>>()
+        })?;
+        return texts(py, &masks);
+    }
+    let input = image::read(&array, None, true, true, 0)?;
     if input.images.is_empty() {
         // Without pixels there is one count of 0.
         let side = |side: usize| u32::try_from(side).map_err(|_| errors::input("too many pixels"));
         let (height, width) = (side(input.height)?, side(input.width)?);
-        let (height, width) = if turned {
-            (width, height)
-        } else {
-            (height, width)
-        };
-        let count = if is_batch { array.shape()[0] } else { 1 };
         let mask = Rle::new(height, width, vec![0]).map_err(errors::from_library)?;
-        return texts(py, &vec![mask; count]);
+        return texts(py, &vec![mask; array.shape()[0]]);
     }
-    let size = input.pixels();
     let masks = work::run(py, Engine::cpu(), size, move |_| {
-        let encode = |image: &BinaryImage| match turned {
-            true => Rle::from_columns(image),
-            false => Rle::from_image(image),
-        };
-        match &input.images[..] {
-            [image] => Ok(vec![encode(image)?]),
-            images => images.par_iter().map(encode).collect(),
-        }
+        let each = input.images.par_iter().map(Rle::from_image);
+        each.collect::<trazar::Result<Vec<_>>>()
     })?;
     texts(py, &masks)
 }
@@ -113,38 +113,10 @@ pub(crate) fn rle_encode_labels<'py>(
 /// The pixels of masks of one size, column by column and mask by mask.
 #[pyfunction]
 pub(crate) fn rle_decode(py: Python<'_>, masks: Vec<Given>) -> PyResult<Bound<'_, PyArray1<u8>>> {
-    let Some(Given(first)) = masks.first() else {
-        return owned(py, Ix1(0), Vec::new());
-    };
-    let (height, width) = (first.height(), first.width());
-    if let Some(Given(other)) = masks
-        .iter()
-        .find(|Given(mask)| (mask.height(), mask.width()) != (height, width))
-    {
-        return Err(errors::input(format!(
-            "masks of size [{height}, {width}] and [{}, {}]: those of one array have one size",
-            other.height(),
-            other.width()
-        )));
-    }
-    let pixels = height as usize * width as usize;
-    let len = pixels.saturating_mul(masks.len());
-    let zeros = bytemuck::allocation::try_zeroed_vec::<u8>(len);
-    let mut all = zeros.map_err(|()| {
-        errors::from_library(trazar::Error::out_of_memory("the masks", len as u64))
-    })?;
-    let filled = py.detach(|| {
-        in_pool(|| {
-            if pixels == 0 {
-                return Ok(());
-            }
-            let places = all.par_chunks_exact_mut(pixels);
-            let each = places.zip(&masks);
-            each.try_for_each(|(place, Given(mask))| mask.fill_columns(place))
-        })
-    });
-    filled.map_err(errors::from_library)?;
-    owned(py, Ix1(len), all)
+    let masks = plain(masks)?;
+    let pixels = py.detach(|| in_pool(|| decode(&masks)));
+    let pixels = pixels.map_err(errors::from_library)?;
+    owned(py, Ix1(pixels.len()), pixels)
 }
 
 /// The masks' numbers of foreground pixels.
@@ -171,7 +143,7 @@ pub(crate) fn rle_iou(
 ) -> PyResult<Bound<'_, PyArray1<f64>>> {
     let (found, truth) = (plain(found)?, plain(truth)?);
     let all = py.detach(|| {
-        let all = iou_of_all(&found, &truth, &is_crowd)?;
+        let all = in_pool(|| iou_of_all(&found, &truth, &is_crowd))?;
         let all = all.into_iter().map(|overlap| overlap.unwrap_or(-1.0));
         collect(all, "the overlaps of masks")
     });

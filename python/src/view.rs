@@ -1,29 +1,29 @@
 //! Arrays whose elements a job reads in place.
 
-use numpy::ndarray::{ArrayView2, Ix2, RawArrayView};
+use numpy::ndarray::{ArrayView, Dimension, Ix2, RawArrayView};
 use numpy::{Element, PyArrayDyn, PyArrayMethods, PyUntypedArray};
 use pyo3::prelude::*;
 
 use crate::errors;
 
-/// The elements of an array of two dimensions. A job reads them without the GIL, perhaps after its
-/// call has ended with an exception.
-pub(crate) struct View<T> {
-    elements: RawArrayView<T, Ix2>,
+/// The elements of an array of `D` dimensions, of two by default. A job reads them without the GIL,
+/// perhaps after its call has ended with an exception.
+pub(crate) struct View<T, D = Ix2> {
+    elements: RawArrayView<T, D>,
     _array: Py<PyArrayDyn<T>>,
 }
 
 // SAFETY: the elements stay where they are as long as the array lives, which is kept here. As for
 // NumPy's own functions without the GIL, nothing writes them during the call: the documentation
 // requires so.
-unsafe impl<T: Sync> Send for View<T> {}
+unsafe impl<T: Sync, D: Send> Send for View<T, D> {}
 
-impl<T: Element> View<T> {
+impl<T: Element, D: Dimension> View<T, D> {
     pub(crate) fn new(array: &Bound<'_, PyArrayDyn<T>>) -> PyResult<Self> {
         let borrowed = array
             .try_readonly()
             .map_err(|error| errors::input(error.to_string()))?;
-        let view = borrowed.as_array().into_dimensionality::<Ix2>();
+        let view = borrowed.as_array().into_dimensionality::<D>();
         let view = view.map_err(|error| errors::input(error.to_string()))?;
         Ok(Self {
             elements: view.raw_view(),
@@ -37,8 +37,8 @@ impl<T: Element> View<T> {
         array.ok().map(Self::new).transpose()
     }
 
-    pub(crate) fn view(&self) -> ArrayView2<'_, T> {
+    pub(crate) fn view(&self) -> ArrayView<'_, T, D> {
         // SAFETY: the array has these elements, aligned, as NumPy said of it; it is kept.
-        unsafe { self.elements.deref_into_view() }
+        unsafe { self.elements.clone().deref_into_view() }
     }
 }

@@ -91,16 +91,12 @@ def encode(masks: Any, *, layout: str | None = None) -> Any:
         return _encode_on_gpu(masks, layout)
     array = np.asarray(masks)
     if array.ndim == 2:
-        if abs(array.strides[0]) < abs(array.strides[1]):
-            return _dict(_trazar.rle_encode(array.T, True)[0])
-        return _dict(_trazar.rle_encode(array, False)[0])
+        return _dict(_trazar.rle_encode(array[None])[0])
     if array.ndim != 3:
         raise InputError(f"masks of shape {array.shape}: (H, W), (H, W, N) or (N, H, W)")
     if layout == "HWN" or (layout is None and array.flags.f_contiguous):
-        found = _trazar.rle_encode(array.transpose(2, 1, 0), True)
-    else:
-        found = _trazar.rle_encode(array, False)
-    return [_dict(mask) for mask in found]
+        array = array.transpose(2, 0, 1)
+    return [_dict(mask) for mask in _trazar.rle_encode(array)]
 
 
 def _encode_on_gpu(masks: Any, layout: str | None) -> Any:

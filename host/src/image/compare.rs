@@ -3,7 +3,7 @@
 use super::values::PixelValue;
 use super::{ValueImage, WORD_BITS, samples::pack};
 use crate::error::Result;
-use crate::memory::{reserve, zeroed_vec};
+use crate::memory::{prefetch_ahead, reserve, zeroed_vec};
 
 /// One bit per pair of values, set if they are equal. Surplus bits of `words` become 0.
 pub(crate) fn equal_words<T: Copy + PartialEq>(a: &[T], b: &[T], words: &mut [u64]) {
@@ -27,8 +27,9 @@ fn equal_words_anywhere<T: Copy + PartialEq>(a: &[T], b: &[T], words: &mut [u64]
     let ([a, a_rest], [b, b_rest]) = (split(a), split(b));
     let count = a.len() / WORD_BITS;
     let pairs = a.chunks_exact(WORD_BITS).zip(b.chunks_exact(WORD_BITS));
-    for (word, (a, b)) in words.iter_mut().zip(pairs) {
-        *word = equal_word(a, b);
+    for (i, (word, (of_a, of_b))) in words.iter_mut().zip(pairs).enumerate() {
+        prefetch_ahead(a, i * WORD_BITS, WORD_BITS);
+        *word = equal_word(of_a, of_b);
     }
     if let Some((last, past)) = words[count..].split_first_mut() {
         *last = equal_word(a_rest, b_rest);

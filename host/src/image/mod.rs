@@ -9,13 +9,13 @@ mod value_rows;
 pub(crate) mod values;
 
 pub use samples::Samples;
+pub(crate) use samples::pack_row;
 pub use value_rows::ValueRows;
 pub(crate) use values::Key;
 pub use values::{PixelValue, ValueImage};
 
 use crate::error::{Error, OptionProblem, Result};
 use crate::memory::zeroed_vec;
-use samples::pack_row;
 
 /// The number of pixels in a word of a [`BinaryImage`]'s rows.
 pub const WORD_BITS: usize = 64;

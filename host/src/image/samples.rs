@@ -2,6 +2,7 @@
 
 use super::{BinaryImage, Sample, WORD_BITS, check_count, check_size};
 use crate::error::{Error, Result};
+use crate::memory::prefetch_ahead;
 
 /// Values of an image's pixels in the caller's memory, with any distance between rows and between
 /// columns. [`BinaryImage::from_samples`] thresholds them without a copy, and reads each value
@@ -273,7 +274,7 @@ impl<T> std::fmt::Debug for Samples<'_, T> {
 
 /// Packs the values of a row into words, those above `threshold` as 1. Says whether one of them is
 /// not a number.
-pub(super) fn pack_row<T: Sample>(values: &[T], threshold: T, words: &mut [u64]) -> bool {
+pub(crate) fn pack_row<T: Sample>(values: &[T], threshold: T, words: &mut [u64]) -> bool {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has the feature, as just asked.
@@ -298,8 +299,9 @@ fn pack_row_anywhere<T: Sample>(values: &[T], threshold: T, words: &mut [u64]) -
     };
     let (whole, rest) = values.as_chunks::<WORD_BITS>();
     let (words, last) = words.split_at_mut(whole.len());
-    for (word, values) in words.iter_mut().zip(whole) {
-        *word = pack(|i| is_above(values[i]));
+    for (i, (word, chunk)) in words.iter_mut().zip(whole).enumerate() {
+        prefetch_ahead(values, i * WORD_BITS, WORD_BITS);
+        *word = pack(|i| is_above(chunk[i]));
     }
     if let Some(word) = last.first_mut() {
         *word = pack(|i| rest.get(i).is_some_and(|&value| is_above(value)));

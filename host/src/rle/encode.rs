@@ -5,9 +5,9 @@
 
 use super::{Counts, Rle, pixels};
 use crate::error::Result;
-use crate::image::{BinaryImage, Samples, WORD_BITS, check_size};
+use crate::image::{BinaryImage, Sample, Samples, WORD_BITS, check_size, pack_row};
 use crate::measure::{Label, column_runs};
-use crate::memory::{reserve, zeroed_vec};
+use crate::memory::{collect, extend_from_slice, reserve, zeroed_vec};
 
 impl Rle {
     /// Encodes a mask.
@@ -17,87 +17,155 @@ impl Rle {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub fn from_image(image: &BinaryImage) -> Result<Self> {
         let (width, height) = (image.width(), image.height());
-        let mask_pixels = pixels(height, width)? as u32;
+        let mut changes = Changes::of_columns(width, height)?;
         let rows = (height as usize).div_ceil(WORD_BITS);
         // 64 columns, word by word from top to bottom.
         let mut columns: Vec<u64> = zeroed_vec(rows * WORD_BITS, "columns of bits")?;
-        let mut counts = Counts::default();
         for i in 0..(width as usize).div_ceil(WORD_BITS) {
-            let mut any = false;
             for (j, top) in (0..height).step_by(WORD_BITS).enumerate() {
                 let mut block = [0; WORD_BITS];
                 let end = height.min(top + WORD_BITS as u32);
                 for (word, y) in block.iter_mut().zip(top..end) {
                     *word = image.row(y)[i];
                 }
-                let is_empty = block.iter().all(|&word| word == 0);
-                if !is_empty {
+                if block.iter().any(|&word| word != 0) {
                     turn(&mut block);
-                    any = true;
                 }
                 for (column, word) in block.into_iter().enumerate() {
                     columns[column * rows + j] = word;
                 }
             }
-            if !any {
-                continue;
-            }
-            let first = i * WORD_BITS;
-            for (x, column) in (first..width as usize).zip(columns.chunks_exact(rows)) {
-                add_column(&mut counts, column, x as u32 * height)?;
+            for column in columns
+                .chunks_exact(rows)
+                .take(width as usize - i * WORD_BITS)
+            {
+                changes.add_column(column)?;
             }
         }
-        Self::finished(height, width, counts, mask_pixels)
+        changes.finish()
     }
 
-    /// Encodes the mask whose columns are the rows of `turned`: for arrays that are stored column
-    /// by column.
+    /// Encodes a mask of values in the caller's memory; foreground is `value > threshold`. If the
+    /// values of each column are adjacent, as pycocotools takes them, nothing is stored but runs.
+    ///
+    /// ```
+    /// use trazar::Samples;
+    /// use trazar::rle::Rle;
+    ///
+    /// // Column by column: the distance between rows is 1, and that between columns 3.
+    /// let values = [0u8, 0, 0, 0, 255, 0, 0, 255, 0, 0, 0, 0];
+    /// let mask = Rle::from_samples(Samples::with_strides(4, 3, 1, 3, &values)?, 127)?;
+    /// assert_eq!(mask.counts(), [4, 1, 2, 1, 4]);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// Those of [`from_image`](Self::from_image).
-    pub fn from_columns(turned: &BinaryImage) -> Result<Self> {
-        let (width, height) = (turned.height(), turned.width());
-        let mask_pixels = pixels(height, width)? as u32;
-        let mut counts = Counts::default();
-        for x in 0..width {
-            add_column(&mut counts, turned.row(x), x * height)?;
+    /// Those of [`BinaryImage::from_samples`] and [`from_image`](Self::from_image).
+    pub fn from_samples<'a, T: Sample + 'a>(
+        samples: impl Into<Samples<'a, T>>,
+        threshold: T,
+    ) -> Result<Self> {
+        let samples = samples.into();
+        check_size(samples.width() as u64, samples.height() as u64)?;
+        let columns = samples.turned();
+        if columns.row(0).is_none() {
+            return Self::from_image(&BinaryImage::from_samples(samples, threshold)?);
         }
-        Self::finished(height, width, counts, mask_pixels)
-    }
-
-    fn finished(height: u32, width: u32, counts: Counts, pixels: u32) -> Result<Self> {
-        Ok(Self {
-            height,
-            width,
-            counts: counts.finish(pixels)?,
-        })
+        let mut changes = Changes::of_columns(samples.width() as u32, samples.height() as u32)?;
+        let words = samples.height().div_ceil(WORD_BITS);
+        let mut bits: Vec<u64> = zeroed_vec(words, "a column of bits")?;
+        for column in (0..samples.width()).filter_map(|x| columns.row(x)) {
+            if pack_row(column, threshold, &mut bits) {
+                // The error names the first such pixel in raster order.
+                return Self::from_image(&BinaryImage::from_samples(samples, threshold)?);
+            }
+            changes.add_column(&bits)?;
+        }
+        changes.finish()
     }
 }
 
-/// Adds the runs of a column, which starts at place `first`. Its bits after the last pixel are 0.
-#[inline]
-fn add_column(counts: &mut Counts, column: &[u64], first: u32) -> Result<()> {
-    let mut start = None;
-    let mut carried = 0;
-    for (j, &word) in column.iter().enumerate() {
-        let at = first + (j * WORD_BITS) as u32;
-        // Where a pixel differs from the one before.
-        let mut changes = word ^ (word << 1 | carried);
-        carried = word >> 63;
-        while changes != 0 {
-            let place = at + changes.trailing_zeros();
-            changes &= changes - 1;
-            match start.take() {
-                None => start = Some(place),
-                Some(start) => counts.add(start, place)?,
-            }
+/// Where a pixel of a mask differs from the pixel before it. Pixels are counted column by column,
+/// and background comes before the first one.
+struct Changes {
+    width: u32,
+    height: u32,
+    places: Vec<u32>,
+    /// The place of the next column's first pixel.
+    next: u32,
+    /// The pixel before it: 1 for foreground.
+    last: u64,
+    /// The changes in some words.
+    buffer: Vec<u32>,
+}
+
+impl Changes {
+    /// The number of words whose changes are collected together.
+    const WORDS: usize = 16;
+
+    /// No changes yet, of a mask of this size.
+    fn of_columns(width: u32, height: u32) -> Result<Self> {
+        pixels(height, width)?;
+        Ok(Self {
+            width,
+            height,
+            places: Vec::new(),
+            next: 0,
+            last: 0,
+            buffer: zeroed_vec(Self::WORDS * WORD_BITS + 1, "run lengths")?,
+        })
+    }
+
+    /// Adds a column, whose bits after the last pixel are 0.
+    ///
+    /// A column of a smooth mask has two or three changes, and nobody can predict in which words.
+    /// So the place of a word's first change is written whether there is one or not.
+    #[inline]
+    fn add_column(&mut self, column: &[u64]) -> Result<()> {
+        if self.last == 0 && column.iter().all(|&word| word == 0) {
+            self.next += self.height;
+            return Ok(());
         }
+        let after = self.height as usize % WORD_BITS;
+        for (group, words) in column.chunks(Self::WORDS).enumerate() {
+            let mut found = 0;
+            let mut at = self.next + (group * Self::WORDS * WORD_BITS) as u32;
+            let is_last = (group + 1) * Self::WORDS >= column.len();
+            for (j, &word) in words.iter().enumerate() {
+                let mut changes = word ^ (word << 1 | self.last);
+                self.last = word >> 63;
+                if after != 0 && is_last && j + 1 == words.len() {
+                    changes &= (1 << after) - 1;
+                    self.last = word >> (after - 1);
+                }
+                self.buffer[found] = at.wrapping_add(changes.trailing_zeros());
+                found += usize::from(changes != 0);
+                changes &= changes.wrapping_sub(1);
+                while changes != 0 {
+                    self.buffer[found] = at.wrapping_add(changes.trailing_zeros());
+                    found += 1;
+                    changes &= changes - 1;
+                }
+                // Past the last word this may be past 2³².
+                at = at.wrapping_add(WORD_BITS as u32);
+            }
+            extend_from_slice(&mut self.places, &self.buffer[..found], "run lengths")?;
+        }
+        self.next += self.height;
+        Ok(())
     }
-    // The run goes on to the end of the last word.
-    if let Some(start) = start {
-        counts.add(start, first + (column.len() * WORD_BITS) as u32)?;
+
+    /// The mask, once all columns have been added. Runs end where pixels change, and at the end.
+    fn finish(self) -> Result<Rle> {
+        let starts = std::iter::once(0).chain(self.places.iter().copied());
+        let ends = self.places.iter().copied().chain([self.next]);
+        let counts = ends.zip(starts).map(|(end, start)| end - start);
+        Ok(Rle {
+            height: self.height,
+            width: self.width,
+            counts: collect(counts, "run lengths")?,
+        })
     }
-    Ok(())
 }
 
 /// Exchanges rows and columns of a block of bits: bit j of word i and bit i of word j.
@@ -144,14 +212,20 @@ pub fn encode_labels<'a, L: Label + 'a>(
     let labels = labels.into();
     check_size(labels.width() as u64, labels.height() as u64)?;
     let (width, height) = (labels.width() as u32, labels.height() as u32);
-    let mask_pixels = pixels(height, width)? as u32;
+    let pixels = pixels(height, width)? as u32;
     let found = column_runs(labels, |counts: &mut Counts, start, end| {
         counts.add(start, end)
     })?;
     let mut masks: Vec<(i64, Rle)> = Vec::new();
     reserve(&mut masks, found.len(), "masks")?;
     for (label, counts) in found {
-        masks.push((label, Rle::finished(height, width, counts, mask_pixels)?));
+        let counts = counts.finish(pixels)?;
+        let mask = Rle {
+            height,
+            width,
+            counts,
+        };
+        masks.push((label, mask));
     }
     Ok(masks)
 }

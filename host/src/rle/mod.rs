@@ -17,7 +17,7 @@ pub use operations::{Merge, iou_of_all, merge};
 
 use crate::error::{Error, OptionProblem, Result};
 use crate::image::{BinaryImage, check_size};
-use crate::memory::collect;
+use crate::memory::{collect, par_zeroed_pieces};
 
 /// A mask as run lengths.
 ///
@@ -126,27 +126,6 @@ impl Rle {
         Ok(image)
     }
 
-    /// Writes 1 for each foreground pixel to an array of zeros, column by column.
-    ///
-    /// # Errors
-    /// [`Error::SizeMismatch`] unless the array has one element per pixel.
-    pub fn fill_columns(&self, pixels: &mut [u8]) -> Result<()> {
-        let needed = u64::from(self.width) * u64::from(self.height);
-        if pixels.len() as u64 != needed {
-            return Err(Error::SizeMismatch {
-                width: self.width,
-                height: self.height,
-                needed,
-                given: pixels.len() as u64,
-                unit: "bytes",
-            });
-        }
-        for [start, end] in self.foreground() {
-            pixels[start as usize..end as usize].fill(1);
-        }
-        Ok(())
-    }
-
     /// The runs of foreground that are not empty: the first pixel's place, counted column by
     /// column, and that after the last.
     fn foreground(&self) -> impl Iterator<Item = [u64; 2]> {
@@ -157,6 +136,53 @@ impl Rle {
             (at > start).then_some([start, at])
         })
     }
+}
+
+/// The pixels of masks of one size, mask after mask and column by column: 1 for foreground, 0 for
+/// background. Masks are decoded on all threads.
+///
+/// ```
+/// use trazar::rle::{Rle, decode};
+///
+/// let masks = [Rle::from_text(3, 4, b"41202")?, Rle::new(3, 4, vec![0, 12])?];
+/// assert_eq!(decode(&masks)?[..12], [0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0]);
+/// # Ok::<(), trazar::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::InvalidOption`] for masks of different sizes; [`Error::OutOfMemory`].
+pub fn decode(masks: &[Rle]) -> Result<Vec<u8>> {
+    let Some(Rle { height, width, .. }) = masks.first() else {
+        return Ok(Vec::new());
+    };
+    if let Some(other) = masks
+        .iter()
+        .find(|mask| (&mask.height, &mask.width) != (height, width))
+    {
+        return Err(Error::option(
+            "masks",
+            OptionProblem::Conflict,
+            format!(
+                "masks of size [{height}, {width}] and [{}, {}]: those of one array have one size",
+                other.height, other.width
+            ),
+        ));
+    }
+    let pixels = *height as usize * *width as usize;
+    if pixels == 0 {
+        return Ok(Vec::new());
+    }
+    let len = pixels.saturating_mul(masks.len());
+    par_zeroed_pieces(
+        len,
+        pixels,
+        "the pixels of masks",
+        |i, pixels: &mut [u8]| {
+            for [start, end] in masks[i].foreground() {
+                pixels[start as usize..end as usize].fill(1);
+            }
+        },
+    )
 }
 
 /// The number of pixels, which must fit the 32 bits of a count.

@@ -39,9 +39,16 @@ fn random_masks_have_the_counts_of_the_definition() {
         let mask = image(&mut random);
         let rle = Rle::from_image(&mask).unwrap();
         assert_eq!(rle.counts(), plain(&mask), "{mask}");
-        let turned =
-            BinaryImage::from_fn(mask.height(), mask.width(), |x, y| mask.get(y, x)).unwrap();
-        assert_eq!(Rle::from_columns(&turned).unwrap(), rle);
+        let (width, height) = (mask.width(), mask.height());
+        let columns = (0..width).flat_map(|x| (0..height).map(move |y| (x, y)));
+        let columns: Vec<u8> = columns.map(|(x, y)| 5 + u8::from(mask.get(x, y))).collect();
+        let samples = Samples::with_strides(width, height, 1, height as usize, &columns).unwrap();
+        assert_eq!(Rle::from_samples(samples, 5).unwrap(), rle);
+        let bits: Vec<u8> = columns.iter().map(|value| value - 5).collect();
+        assert_eq!(
+            decode(&[rle.clone(), rle.clone()]).unwrap(),
+            [&bits[..], &bits].concat()
+        );
         assert_eq!(rle.to_image().unwrap(), mask);
         assert_eq!(rle.area(), mask.count_foreground());
         let text = rle.to_text().unwrap();
@@ -54,6 +61,7 @@ fn random_masks_have_the_counts_of_the_definition() {
             .map(|(x, y)| 9 * u8::from(mask.get(x, y)))
             .collect();
         let labels = Samples::new(mask.width(), mask.height(), &values).unwrap();
+        assert_eq!(Rle::from_samples(labels, 0).unwrap(), rle);
         let masks = encode_labels(labels).unwrap();
         assert_eq!(masks.len(), usize::from(rle.area() > 0));
         assert!(
@@ -62,6 +70,107 @@ fn random_masks_have_the_counts_of_the_definition() {
                 .all(|(label, found)| *label == 9 && *found == rle)
         );
     }
+}
+
+/// Columns of more words than are scanned together, with noise, stripes and whole columns.
+#[test]
+fn tall_masks_have_the_counts_of_the_definition() {
+    let mut random = Random::new(seed_or(43));
+    for height in [1023, 1024, 1025, 2048, 2111] {
+        for share in [0, 1, 50, 99, 100] {
+            let width = 1 + random.below(5);
+            let columns: Vec<f32> = (0..width * height)
+                .map(|at| match at / height % 3 {
+                    2 => (at / 1000 % 2) as f32,
+                    _ => f32::from(random.below(100) < share),
+                })
+                .collect();
+            let at = |x, y| (x * height + y) as usize;
+            let mask = BinaryImage::from_fn(width, height, |x, y| columns[at(x, y)] > 0.5).unwrap();
+            let samples = Samples::with_strides(width, height, 1, height as usize, &columns);
+            let rle = Rle::from_samples(samples.unwrap(), 0.5).unwrap();
+            assert_eq!(
+                rle.counts(),
+                plain(&mask),
+                "{width} columns of {height}, {share} %"
+            );
+            assert_eq!(Rle::from_image(&mask).unwrap(), rle);
+        }
+    }
+    let columns = [0.0, 1.0, 0.0, f32::NAN, f32::NAN, 0.0];
+    let samples = Samples::with_strides(2, 3, 1, 3, &columns).unwrap();
+    let refused = Rle::from_samples(samples, 0.5).unwrap_err();
+    // In raster order, not in that of the columns.
+    assert!(
+        matches!(refused, crate::Error::NotANumber { x: 1, y: 0 }),
+        "{refused}"
+    );
+}
+
+/// So many that they are shared out among threads.
+#[test]
+fn overlaps_of_many_masks_are_those_of_the_pixels() {
+    let mut random = Random::new(seed_or(44));
+    let sizes = [(90, 70), (90, 70), (90, 70), (70, 90)];
+    let mut masks = |count: usize| -> Vec<BinaryImage> {
+        let mut mask = |i: usize| {
+            let (width, height) = sizes[i % 4];
+            let (share, side) = (random.below(101), 1 + random.below(20) as u32);
+            let noise: Vec<bool> = (0..90 * 90).map(|_| random.below(100) < share).collect();
+            let at = |x: u32, y: u32| noise[(y / side * 90 + x / side) as usize];
+            // In some, background around.
+            let [left, top] = [0; 2].map(|_| random.below(30) as u32 * (i as u32 % 2));
+            BinaryImage::from_fn(width, height, |x, y| x >= left && y >= top && at(x, y)).unwrap()
+        };
+        (0..count).map(&mut mask).collect()
+    };
+    let (found, truth) = (masks(41), masks(23));
+    let encoded = |masks: &[BinaryImage]| -> Vec<Rle> {
+        masks
+            .iter()
+            .map(|mask| Rle::from_image(mask).unwrap())
+            .collect()
+    };
+    let is_crowd: Vec<bool> = (0..truth.len()).map(|i| i % 3 == 0).collect();
+    let (found_rles, truth_rles) = (encoded(&found), encoded(&truth));
+    let all = iou_of_all(&found_rles, &truth_rles, &is_crowd).unwrap();
+    assert_eq!(all.len(), found.len() * truth.len());
+    for (i, overlap) in all.into_iter().enumerate() {
+        let (of_found, of_truth) = (i % found.len(), i / found.len());
+        let (a, b) = (&found[of_found], &truth[of_truth]);
+        if (a.width(), a.height()) != (b.width(), b.height()) {
+            assert!(overlap.is_none_or(|overlap| overlap == 0.0));
+            continue;
+        }
+        let count = |is: fn(bool, bool) -> bool| -> f64 {
+            let rows = (0..a.height()).flat_map(|y| (0..a.width()).map(move |x| (x, y)));
+            rows.filter(|&(x, y)| is(a.get(x, y), b.get(x, y))).count() as f64
+        };
+        let any = match is_crowd[of_truth] {
+            true => count(|a, _| a),
+            false => count(|a, b| a || b),
+        };
+        let both = count(|a, b| a && b);
+        let expected = if both > 0.0 { both / any } else { 0.0 };
+        assert_eq!(overlap, Some(expected), "{of_found} and {of_truth}");
+    }
+    assert!(iou_of_all(&[], &truth_rles, &is_crowd).unwrap().is_empty());
+    assert!(iou_of_all(&found_rles, &[], &[]).unwrap().is_empty());
+    assert!(iou_of_all(&found_rles, &truth_rles, &[]).is_err());
+}
+
+#[test]
+fn masks_of_different_sizes_are_not_decoded_together() {
+    let [a, b] = [(3, 4), (4, 3)].map(|(h, w)| Rle::new(h, w, vec![12]).unwrap());
+    let refused = decode(&[a.clone(), b]).unwrap_err().to_string();
+    assert!(refused.contains("[3, 4] and [4, 3]"), "{refused}");
+    assert_eq!(decode(&[a]).unwrap(), [0; 12]);
+    assert!(decode(&[]).unwrap().is_empty());
+    assert!(
+        decode(&[Rle::new(0, 5, vec![0]).unwrap()])
+            .unwrap()
+            .is_empty()
+    );
 }
 
 #[test]
@@ -79,7 +188,7 @@ fn merged_masks_and_overlaps_are_those_of_the_pixels() {
         assert_eq!(merged(Merge::Intersection), both);
         let [both, any] = [both, any].map(|mask| mask.count_foreground() as f64);
         let overlap = if both > 0.0 { both / any } else { 0.0 };
-        assert_eq!(masks[0].iou(&masks[1], false), Some(overlap));
+        assert_eq!(masks[0].iou(&masks[1], false).unwrap(), Some(overlap));
     }
 }
 
@@ -110,7 +219,7 @@ fn texts_that_lie_are_refused() {
             assert_eq!(mask.to_image().unwrap().count_foreground(), mask.area());
             mask.bounding_box();
             merge(&[mask.clone(), mask.clone()], Merge::Union).unwrap();
-            mask.iou(&mask, true);
+            mask.iou(&mask, true).unwrap();
         }
     }
 }
