@@ -16,8 +16,8 @@
 use cuda_std::prelude::*;
 
 use super::{
-    Boxes, CellXy, DOWN, DistanceBound, Entry, Field, FieldNet, GRAIN, LEFT, LIMIT, MANY, PinState,
-    RIGHT, Seed, UP, column_and_row,
+    Boxes, CellXy, DOWN, DistanceBound, Entry, Field, FieldNet, GRAIN, LEFT, LIMIT, PinState,
+    RIGHT, Seed, Start, UP, column_and_row,
 };
 use crate::route::tiles::layout::{Bounds, PATCH};
 use crate::route::tiles::patch::{self, Edges, PatchIndex, Row, each};
@@ -442,13 +442,13 @@ impl<const THREADS: u32> Growth<'_, THREADS> {
     /// Writes the field, and finds its pin's distance from the tree: the bound, and the cell at
     /// which the path begins.
     #[inline(always)]
-    fn write(&self, tree: View<'_, u32>, entries: ViewMut<'_, u32>) -> (DistanceBound, u32) {
+    fn write(&self, tree: View<'_, u32>, entries: ViewMut<'_, u32>) -> (DistanceBound, Start) {
         let t = thread::thread_idx_x();
         let (field, words) = (self.field, self.scratch.words);
         let reach = words.ld(word::REACH);
         // The least distance of the tree's cells that this thread sees, and the first and last cell
         // at that distance.
-        let (mut nearest, mut first, mut last) = (LIMIT, u32::MAX, 0);
+        let (mut nearest, mut first, mut last) = (LIMIT, Start(u32::MAX), Start(0));
         let mut cell = t * GRAIN;
         while cell < field.extent.cells() {
             let (column, row) = column_and_row(cell, field.columns());
@@ -459,15 +459,16 @@ impl<const THREADS: u32> Growth<'_, THREADS> {
                 // A box begins at most three columns before the window, in the same word.
                 let bits = tree.ld(self.net.word(x, y)) >> (x % 32);
                 each!(J, {
-                    let index = cell + J as u32;
+                    let start = Start::new(cell + J as u32, Entry(entry[J]));
                     if bits >> J & 1 != 0 && labels[J] < reach {
                         // planted: grow-first-seen
                         if labels[J] < nearest {
                             nearest = labels[J];
-                            first = index;
+                            (first, last) = (start, start);
                         }
                         if labels[J] == nearest {
-                            last = index;
+                            first = Start(first.0.min(start.0));
+                            last = Start(last.0.max(start.0));
                         }
                     }
                 });
@@ -480,17 +481,20 @@ impl<const THREADS: u32> Growth<'_, THREADS> {
         thread::sync_threads();
         let least = words.ld(word::NEAREST);
         if least < LIMIT && nearest == least {
-            words.atomic_min(word::FIRST, first);
-            words.atomic_max(word::LAST, last);
+            words.atomic_min(word::FIRST, first.0);
+            words.atomic_max(word::LAST, last.0);
         }
         thread::sync_threads();
         if least == LIMIT {
-            return (DistanceBound::at_least(reach), 0);
+            return (DistanceBound::at_least(reach), Start(0));
         }
         let (first, last) = (words.ld(word::FIRST), words.ld(word::LAST));
         // planted: grow-several
-        let many = if first == last { 0 } else { MANY };
-        (DistanceBound::exactly(least), first | many)
+        let is_many = first != last;
+        (
+            DistanceBound::exactly(least),
+            Start(first).or_others(is_many),
+        )
     }
 
     /// The labels of four cells, and their entries: from `cell` on, which is in row `row` and

@@ -6,8 +6,8 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 use super::offer::{FEW, Mine};
 use super::while_walking::Destination;
 use super::{
-    Boxes, CellXy, DistanceBound, Field, FieldNet, GrowingTrees, JoinOutput, MANY, NetResult,
-    PinPlaces, PinState, column_and_row, ties,
+    Boxes, CellXy, DistanceBound, Field, FieldNet, GrowingTrees, JoinOutput, NetResult, PinPlaces,
+    PinState, Start, column_and_row, ties,
 };
 use crate::route::tiles::JoinedPin;
 
@@ -118,8 +118,8 @@ pub(super) struct Join<'a> {
     /// By group of [`GROUP`] pins, one after the other: the least of their bounds.
     group_bounds: SharedView<u32>,
     pub(super) places: PinPlaces<'a>,
-    /// By pin: where its path begins, as in the starts of [`join_pins`](fn@join_pins).
-    pub(super) starts: SharedView<u32>,
+    /// By pin: where its path begins.
+    pub(super) starts: SharedView<Start>,
     /// The pins near a path.
     pub(super) list: SharedView<u32>,
     /// By cell of the part or rectangle at hand, as half words: the next cell on the way, or the
@@ -286,8 +286,8 @@ impl Join<'_> {
         let field = self.field(pin);
         let start = self.starts.ld(pin);
         // planted: join-many
-        let mut has_tie = start & MANY != 0;
-        let mut from = if has_tie { END } else { start };
+        let mut has_tie = start.is_tie();
+        let mut from = if has_tie { END } else { start.index() };
         // The path's cells so far, and the last one of them that this thread has written.
         let (mut count, mut cell) = (0, CellXy::default());
         let (mut walks, mut walked_layout) = (0, None);
@@ -318,7 +318,7 @@ impl Join<'_> {
         }
         if has_tie {
             let to = are_unplaced.then_some(destination(true));
-            count = ties::resolve(self, pin, start, cost, to);
+            count = ties::resolve(self, pin, start, cost, to, walks > 0);
             if count == 0 {
                 // A walk before may have made the pin one of the joined.
                 if t == 0 {

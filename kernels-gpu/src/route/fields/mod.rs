@@ -204,9 +204,8 @@ pub struct NetPlaces {
 pub struct PinState<'a> {
     /// The distance, or a lower bound of it.
     pub distance_bounds: ViewMut<'a, DistanceBound>,
-    /// The cell at which the pin's path begins: the index in its box of the tree's nearest cell.
-    /// The highest bit is set if other cells are as near.
-    pub starts: ViewMut<'a, u32>,
+    /// Where the pin's path begins: [`Start`].
+    pub starts: ViewMut<'a, Start>,
 }
 
 /// The trees of nets.
@@ -481,5 +480,55 @@ pub enum Nearness {
     AtLeast(u32),
 }
 
-/// Set in a pin's start if its path may begin at other cells as well.
-const MANY: u32 = 1 << 31;
+/// The cell at which a pin's path begins, the tree's nearest one: its index in the pin's box, and
+/// whether the path is a tie there.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Pod)]
+pub struct Start(u32);
+
+impl Start {
+    /// Set if several ways lead from the cell to the pin.
+    const TIE: u32 = 1 << 30;
+    /// Set if the path may begin at other cells as well.
+    const MANY: u32 = 1 << 31;
+
+    /// The only cell, which has this index and entry.
+    #[inline(always)]
+    const fn new(index: u32, entry: Entry) -> Self {
+        Self(if entry.is_tie() {
+            index | Self::TIE
+        } else {
+            index
+        })
+    }
+
+    /// This cell, or if `is_many`, this one or others.
+    #[inline(always)]
+    const fn or_others(self, is_many: bool) -> Self {
+        Self(if is_many { self.0 | Self::MANY } else { self.0 })
+    }
+
+    /// One of the cells, as if it were the only one.
+    #[inline(always)]
+    const fn only(self) -> Self {
+        Self(self.0 & !Self::MANY)
+    }
+
+    /// Whether the path may begin at other cells as well.
+    #[inline(always)]
+    const fn is_many(self) -> bool {
+        self.0 & Self::MANY != 0
+    }
+
+    /// Whether the path is not known from its beginning.
+    #[inline(always)]
+    const fn is_tie(self) -> bool {
+        self.0 & (Self::MANY | Self::TIE) != 0
+    }
+
+    /// The index of the cell.
+    #[inline(always)]
+    const fn index(self) -> u32 {
+        self.0 & !(Self::MANY | Self::TIE)
+    }
+}

@@ -7,7 +7,7 @@ use crate::primitives::quotient;
 
 use super::join::{BLOCK, CHUNK, Join, MOST_UNPLACED, WARPS, warp_least, word};
 use super::while_walking::Layout;
-use super::{CellXy, DistanceBound, Entry, Field, FieldBox, GRAIN, LIMIT, MANY, NetPlaces};
+use super::{CellXy, DistanceBound, Entry, Field, FieldBox, GRAIN, LIMIT, NetPlaces, Start};
 
 /// The boxes of a thread's first two pins.
 pub(super) type Mine = [FieldBox; 2];
@@ -411,10 +411,10 @@ impl Join<'_> {
     /// Does what [`offered`](Self::offered) does for the nearest cell's [`key`](Self::key).
     #[inline(always)]
     fn offered_key(&self, pin: u32, nearest: u64, many: bool) {
-        self.offered(pin, (nearest >> 32) as u32, nearest as u32, many);
+        self.offered(pin, (nearest >> 32) as u32, Start(nearest as u32), many);
     }
 
-    /// The distance in a field's box of a cell of the grid, above the cell's index in the box; the
+    /// The distance in a field's box of a cell of the grid, above the cell as a [`Start`]; the
     /// largest number if the box does not have the cell.
     #[inline(always)]
     fn key(&self, extent: FieldBox, (x, y): (u32, u32)) -> u64 {
@@ -422,18 +422,18 @@ impl Join<'_> {
         let is_in = index != OUTSIDE;
         // Loaded in either case, because a branch would wait for earlier loads.
         let loaded = if is_in { index } else { 0 };
-        let distance = Entry(self.entries.ld(extent.first_entry + loaded)).distance();
+        let entry = Entry(self.entries.ld(extent.first_entry + loaded));
         if is_in {
-            u64::from(distance) << 32 | u64::from(index)
+            u64::from(entry.distance()) << 32 | u64::from(Start::new(index, entry).0)
         } else {
             u64::MAX
         }
     }
 
-    /// Notes how far a pin is from the nearest cell of a chunk, and the cell's index in its box, or
-    /// whether `many` cells are as near. Called by one thread.
+    /// Notes how far a pin is from the nearest cell of a chunk, and the cell, or whether `is_many`
+    /// cells are as near. Called by one thread.
     #[inline(always)]
-    pub(super) fn offered(&self, pin: u32, distance: u32, start: u32, many: bool) {
+    pub(super) fn offered(&self, pin: u32, distance: u32, start: Start, is_many: bool) {
         if distance >= LIMIT {
             return;
         }
@@ -443,14 +443,13 @@ impl Join<'_> {
         if before == DistanceBound::JOINED {
             return;
         }
-        let many = if many { MANY } else { 0 };
         if bound < before {
             self.lower(pin, bound);
-            self.starts.st(pin, start | many);
+            self.starts.st(pin, start.or_others(is_many));
         } else if bound == before {
             let known = self.starts.ld(pin);
-            if known & !MANY != start || many != 0 {
-                self.starts.st(pin, known | MANY);
+            if known.only() != start || is_many {
+                self.starts.st(pin, known.or_others(true));
             }
         }
     }
@@ -477,7 +476,7 @@ impl Join<'_> {
 /// The nearest of some cells to a pin.
 #[derive(Clone, Copy)]
 struct Nearest {
-    /// Its distance, above its index.
+    /// Its [key](Join::key).
     key: u64,
     /// Whether others are as near.
     has_others: bool,

@@ -14,11 +14,12 @@ use core::ops::{BitAnd, BitOr};
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE, WarpShuffleValue};
 
-use super::join::{BLOCK, Join, STRETCH, word};
-use super::offer::Around;
+use super::join::{BLOCK, Join, STRETCH, WARPS, word};
+use super::offer::{Around, OUTSIDE};
 use super::while_walking::{Destination, Layout};
-use super::{CellXy, DOWN, Entry, Field, GRAIN, LEFT, MANY, RIGHT, UP, column_and_row, offset};
+use super::{CellXy, DOWN, Entry, Field, GRAIN, LEFT, RIGHT, Start, UP, column_and_row, offset};
 use crate::primitives::quotient;
+use crate::route::tiles::patch::each;
 
 /// How far ways may stray from the rectangle around their ends at first, and by what that grows.
 const MARGIN: u32 = 4;
@@ -84,58 +85,57 @@ impl Rectangle {
 
 /// Finds the path to take, from the pin to the tree, and returns the number of its cells, which
 /// [`path_cell`] then gives; 0 if shared memory has no room for the ways. The tree is `cost` away,
-/// at `start` and perhaps at other cells. See [`Join::follow_and_offer`]. Called by the whole
-/// block, after a barrier; ends with one.
+/// at `start` and perhaps at other cells. See [`Join::follow_and_offer`]. `was_walked` says whether
+/// a walk for the same pin was given up. Called by the whole block, after a barrier; ends with one.
 #[inline(always)]
 pub(super) fn resolve(
     join: &Join<'_>,
     pin: u32,
-    start: u32,
+    start: Start,
     cost: u32,
     destination: Option<Destination>,
+    was_walked: bool,
 ) -> u32 {
     // Read again instead of passed on, because registers are scarce.
     let field = join.field(pin);
     let t = thread::thread_idx_x();
     let words = join.words;
+    if was_walked && t == 0 {
+        join.forget_chunk();
+        join.forget_walk();
+        forget_near(join, destination);
+    }
+    if start.is_many() {
+        find_starts(join, field, cost);
+    } else if was_walked {
+        thread::sync_threads();
+    }
     let mut margin = MARGIN;
     loop {
-        if t == 0 {
-            join.forget_chunk();
-            join.forget_walk();
-            if let Some(to) = destination {
-                // A walk may have listed pins.
-                words.st(to.near, 0);
-            }
-            words.st(word::QUEUED, 0);
-            words.st(word::BOUNDS, field.columns());
-            words.st(word::BOUNDS + 1, 0);
-            words.st(word::BOUNDS + 2, field.rows());
-            words.st(word::BOUNDS + 3, 0);
-        }
-        thread::sync_threads();
-        find_starts(join, field, start, cost);
-        thread::sync_threads();
-        let part = around(join, field, margin);
-        let starts = words.ld(word::QUEUED);
+        let field = join.field(pin);
+        let part = around(join, field, start, margin);
         // planted: tie-capacity
         let is_large = part.cells() > join.capacity || 4 * part.words() > join.capacity;
         // planted: tie-starts
-        let are_many = starts > starts_capacity(join);
+        let are_many = start.is_many() && words.ld(word::QUEUED) > starts_capacity(join);
         if is_large || are_many {
             words.st_relaxed(word::OPEN_TIE, 1, Block);
             thread::sync_threads();
             return 0;
         }
-        load(join, field, part);
+        // Loaded in time for listing fields.
+        let mine = join.mine();
+        load(join, field, part, start);
+        if let Some(to) = destination {
+            join.list_near(part.around(field), mine, pin, to.near);
+        }
         thread::sync_threads();
-        mark_starts(join, field, part, starts);
-        thread::sync_threads();
+        if start.is_many() {
+            mark_starts(join, field, part);
+            thread::sync_threads();
+        }
         if !mark(join, part) {
             note_next_cells(join, part);
-            if let Some(to) = destination {
-                join.list_near(part.around(join.field(pin)), join.mine(), pin, to.near);
-            }
             thread::sync_threads();
             join.follow_and_offer(pin, part.layout(join.field(pin)), destination, || {
                 let count = climb(join, join.field(pin), part);
@@ -149,7 +149,19 @@ pub(super) fn resolve(
             return words.ld(word::COUNT);
         }
         margin *= GROWTH;
+        if t == 0 {
+            // planted: tie-listed
+            forget_near(join, destination);
+        }
         thread::sync_threads();
+    }
+}
+
+/// Forgets the pins that have been listed for a destination. Called by one thread.
+#[inline(always)]
+fn forget_near(join: &Join<'_>, destination: Option<Destination>) {
+    if let Some(to) = destination {
+        join.words.st(to.near, 0);
     }
 }
 
@@ -183,16 +195,18 @@ fn starts(join: &Join<'_>) -> SharedView<u32> {
 }
 
 /// Lists the tree's nearest cells (starts), as indices in the box, as far as there is room, counts
-/// all of them, and notes the rectangle around them.
+/// all of them, and notes the rectangle around them. Called by the whole block; ends with a barrier.
 #[inline(always)]
-fn find_starts(join: &Join<'_>, field: Field, start: u32, cost: u32) {
+fn find_starts(join: &Join<'_>, field: Field, cost: u32) {
     let t = thread::thread_idx_x();
-    if start & MANY == 0 {
-        if t == 0 {
-            push_start(join, field, start);
-        }
-        return;
+    if t == 0 {
+        join.words.st(word::QUEUED, 0);
+        join.words.st(word::BOUNDS, field.columns());
+        join.words.st(word::BOUNDS + 1, 0);
+        join.words.st(word::BOUNDS + 2, field.rows());
+        join.words.st(word::BOUNDS + 3, 0);
     }
+    thread::sync_threads();
     // The words of the tree in the box's rows: eight threads per row.
     let net = join.net();
     let first_word = field.extent.left / 32;
@@ -206,20 +220,33 @@ fn find_starts(join: &Join<'_>, field: Field, start: u32, cost: u32) {
         while word < end_word && y >= net.top && y < net.bottom {
             let mut bits = join.tree.ld_relaxed(net.word(word * 32, y), Block);
             while bits != 0 {
-                let x = word * 32 + bits.trailing_zeros();
-                bits &= bits - 1;
-                if x.wrapping_sub(field.extent.left) < field.columns() {
-                    let index = field.index_of(CellXy { x, y });
-                    let entry = Entry(join.entries.ld(field.extent.first_entry + index));
-                    if entry.distance() == cost {
-                        push_start(join, field, index);
+                // Four cells at a time, whose entries are loaded together.
+                let mut next = || {
+                    let x = word * 32 + bits.trailing_zeros();
+                    let index = match bits {
+                        0 => OUTSIDE,
+                        _ => field.extent.index_of((x, y)),
+                    };
+                    bits &= bits.wrapping_sub(1);
+                    index
+                };
+                let indices = [next(), next(), next(), next()];
+                let is_start = indices.map(|index| {
+                    let loaded = if index == OUTSIDE { 0 } else { index };
+                    let entry = Entry(join.entries.ld(field.extent.first_entry + loaded));
+                    index != OUTSIDE && entry.distance() == cost
+                });
+                each!(I, {
+                    if is_start[I] {
+                        push_start(join, field, indices[I]);
                     }
-                }
+                });
             }
             word += 8;
         }
         row += BLOCK / 8;
     }
+    thread::sync_threads();
 }
 
 #[inline(always)]
@@ -237,8 +264,13 @@ fn push_start(join: &Join<'_>, field: Field, index: u32) {
 
 /// The rectangle around the starts and a cell of the pin, with a margin.
 #[inline(always)]
-fn around(join: &Join<'_>, field: Field, margin: u32) -> Rectangle {
-    let bound = |i: u32| join.words.ld(word::BOUNDS + i);
+fn around(join: &Join<'_>, field: Field, start: Start, margin: u32) -> Rectangle {
+    let only = column_and_row(start.index(), field.columns());
+    let bound = |i: u32| match start.is_many() {
+        true => join.words.ld(word::BOUNDS + i),
+        false if i < 2 => only.0,
+        false => only.1,
+    };
     let span = |low: u32, high: u32, pin: u32, len: u32| {
         let start = low.min(pin).max(margin) - margin;
         let start = start - start % GRAIN;
@@ -269,9 +301,15 @@ fn planes(join: &Join<'_>) -> SharedView<u32> {
     }
 }
 
-/// Loads the ways of all cells of a rectangle, and clears their marks.
+/// Loads the ways of all cells of a rectangle, and marks the start if it is the only one, and no
+/// others.
 #[inline(always)]
-fn load(join: &Join<'_>, field: Field, part: Rectangle) {
+fn load(join: &Join<'_>, field: Field, part: Rectangle, start: Start) {
+    let (mut start_column, mut start_row) = (0, u32::MAX);
+    if !start.is_many() {
+        let (column, row) = column_and_row(start.index(), field.columns());
+        (start_column, start_row) = (column - part.left, row - part.top);
+    }
     // SAFETY: the same memory as bytes.
     let bytes = unsafe {
         let len = 4 * planes(join).len();
@@ -302,7 +340,10 @@ fn load(join: &Join<'_>, field: Field, part: Rectangle) {
         bytes.st(byte(UP), every_fourth(ways >> UP));
         bytes.st(byte(RIGHT), every_fourth(ways >> RIGHT));
         bytes.st(byte(DOWN), every_fourth(ways >> DOWN));
-        bytes.st(byte(MARKED), 0);
+        let is_start = row == start_row && start_column / 8 == column / 8;
+        // planted: tie-only
+        let marks = u32::from(is_start) << (start_column % 8);
+        bytes.st(byte(MARKED), marks as u8);
         i += BLOCK;
     }
 }
@@ -316,10 +357,10 @@ const fn every_fourth(bits: u32) -> u8 {
     (bits | bits >> 12) as u8
 }
 
-/// Marks the starts.
+/// Marks the starts, of which there are several.
 #[inline(always)]
-fn mark_starts(join: &Join<'_>, field: Field, part: Rectangle, count: u32) {
-    let starts = starts(join);
+fn mark_starts(join: &Join<'_>, field: Field, part: Rectangle) {
+    let (starts, count) = (starts(join), join.words.ld(word::QUEUED));
     let mut i = thread::thread_idx_x();
     while i < count {
         let (column, row) = column_and_row(starts.ld(i), field.columns());
@@ -347,7 +388,9 @@ fn mark(join: &Join<'_>, part: Rectangle) -> bool {
         thread::sync_threads();
     } else {
         loop {
-            let mut has_marked = false;
+            let mut has_marked = mark_columns(join, part);
+            // planted: tie-columns
+            thread::sync_threads();
             let mut row = t;
             while row < part.rows {
                 has_marked |= mark_row(join, part, row);
@@ -462,13 +505,10 @@ fn mark_band<R: Row>(join: &Join<'_>, part: Rectangle, top: u32) -> u32 {
     } else if lane == WARP_SIZE - 1 {
         beyond = two_words(has_words, |column| marked_below(join, part, (column, row)));
     }
+    marks = marks | beyond;
     loop {
-        let (above, is_there) = warp::warp_shuffle_up(FULL_MASK, marks & down, 1, WARP_SIZE);
-        let above = if is_there { above } else { beyond };
-        let (below, is_there) = warp::warp_shuffle_down(FULL_MASK, marks & up, 1, WARP_SIZE);
-        let below = if is_there { below } else { beyond };
         let before = marks;
-        let after = (marks | above | below).along(right);
+        let after = (onward(marks, down) | backward(marks, up)).along(right);
         marks = after.reversed().along(left).reversed();
         if !warp::warp_vote_any(FULL_MASK, marks != before) {
             break;
@@ -483,6 +523,42 @@ fn mark_band<R: Row>(join: &Join<'_>, part: Rectangle, top: u32) -> u32 {
         planes.st(part.word(MARKED, (32, row)), high);
     }
     warp::warp_vote_ballot(FULL_MASK, has_marked)
+}
+
+/// Marks the cells to which ways lead straight from marked ones in rows before, where each lane of
+/// a warp has a row and its ways to the row of the next lane. Called by a whole warp.
+///
+/// Each step goes twice as far as the one before. A lane for which there is no row so far before
+/// gets its own value, which changes nothing.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn onward<R: Row>(mut marks: R, ways: R) -> R {
+    let before = |row: R, rows: u32| warp::warp_shuffle_up(FULL_MASK, row, rows, WARP_SIZE).0;
+    // The cells to which ways lead straight from `rows` rows before.
+    let mut from = before(ways, 1);
+    let mut rows = 1;
+    while rows < WARP_SIZE {
+        marks = marks | before(marks, rows) & from;
+        // planted: tie-doubling
+        from = from & before(from, rows);
+        rows *= 2;
+    }
+    marks
+}
+
+/// Does what [`onward`] does, from row to row of the lanes before.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn backward<R: Row>(mut marks: R, ways: R) -> R {
+    let after = |row: R, rows: u32| warp::warp_shuffle_down(FULL_MASK, row, rows, WARP_SIZE).0;
+    let mut from = after(ways, 1);
+    let mut rows = 1;
+    while rows < WARP_SIZE {
+        marks = marks | after(marks, rows) & from;
+        from = from & after(from, rows);
+        rows *= 2;
+    }
+    marks
 }
 
 /// A row from the words of columns 0 and 32, where it has these.
@@ -520,27 +596,76 @@ fn marked_below(join: &Join<'_>, part: Rectangle, (column, row): (u32, u32)) -> 
     }
 }
 
-/// Marks each cell of a row to which a way leads from a marked cell in this row or in a row beside
-/// it. Returns whether it marked any.
+/// Marks all cells to which ways lead straight down or up from marked ones; returns whether this
+/// lane has marked any. Called by the whole block: a warp for 32 columns and one of the directions,
+/// so that two warps mark the same cells at the same time.
+#[inline(always)]
+fn mark_columns(join: &Join<'_>, part: Rectangle) -> bool {
+    let mut has_marked = false;
+    let mut i = thread::thread_idx_x() / WARP_SIZE;
+    while i < 2 * part.row_words() {
+        let direction = if i % 2 == 0 { DOWN } else { UP };
+        has_marked |= mark_column(join, part, i / 2 * u32::BITS, direction);
+        i += WARPS;
+    }
+    has_marked
+}
+
+/// Marks all cells of a word's columns to which ways lead straight down or up from marked ones, 32
+/// rows at a time; returns whether this lane has marked any. Called by a whole warp.
+#[inline(always)]
+fn mark_column(join: &Join<'_>, part: Rectangle, column: u32, direction: u32) -> bool {
+    let planes = planes(join);
+    let lane = warp::lane_id();
+    let mut has_marked = false;
+    // The cells of the next row to which ways lead from the rows before.
+    let mut carry = 0;
+    // Rows are counted in the direction of the ways.
+    let mut first = 0;
+    while first < part.rows {
+        let i = first + lane;
+        let row = if direction == DOWN {
+            i
+        } else {
+            (part.rows - 1).wrapping_sub(i)
+        };
+        let (mut before, mut ways) = (0, 0);
+        if i < part.rows {
+            before = planes.ld_relaxed(part.word(MARKED, (column, row)), Block);
+            ways = planes.ld(part.word(direction, (column, row)));
+        }
+        let marks = if lane == 0 { before | carry } else { before };
+        let after = onward(marks, ways);
+        if after != before && i < part.rows {
+            planes.atomic_or(part.word(MARKED, (column, row)), after);
+            has_marked = true;
+        }
+        // planted: tie-carry
+        carry = warp::warp_shuffle_idx(FULL_MASK, after & ways, WARP_SIZE - 1, WARP_SIZE).0;
+        first += WARP_SIZE;
+    }
+    has_marked
+}
+
+/// Marks the cells of a row to which ways lead along it from marked ones. Returns whether it marked
+/// any.
 #[inline(always)]
 fn mark_row(join: &Join<'_>, part: Rectangle, row: u32) -> bool {
     let planes = planes(join);
     let mut has_marked = false;
     let mut set = |column: u32, before: u32, after: u32| {
         if after != before {
-            planes.st_relaxed(part.word(MARKED, (column, row)), after, Block);
+            planes.st(part.word(MARKED, (column, row)), after);
             has_marked = true;
         }
     };
     // To the right, from word to word.
     let (mut column, mut carry) = (0, false);
     while column < part.columns {
-        let before = planes.ld_relaxed(part.word(MARKED, (column, row)), Block);
-        let at = (column, row);
-        let marks = before | marked_above(join, part, at) | marked_below(join, part, at);
+        let before = planes.ld(part.word(MARKED, (column, row)));
         let ways = planes.ld(part.word(RIGHT, (column, row)));
         let after;
-        (after, carry) = along(marks, ways, carry);
+        (after, carry) = along(before, ways, carry);
         set(column, before, after);
         column += 32;
     }
@@ -548,7 +673,7 @@ fn mark_row(join: &Join<'_>, part: Rectangle, row: u32) -> bool {
     let mut carry = false;
     while column > 0 {
         column -= 32;
-        let before = planes.ld_relaxed(part.word(MARKED, (column, row)), Block);
+        let before = planes.ld(part.word(MARKED, (column, row)));
         let ways = planes.ld(part.word(LEFT, (column, row)));
         let after;
         (after, carry) = along(before.reverse_bits(), ways.reverse_bits(), carry);

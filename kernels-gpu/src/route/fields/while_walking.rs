@@ -10,7 +10,7 @@ use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::join::{BLOCK, Join, WARPS, word};
 use super::offer::OUTSIDE;
-use super::{CellXy, Entry, FieldBox, LIMIT};
+use super::{CellXy, Entry, FieldBox, LIMIT, Start};
 use crate::primitives::quotient;
 
 /// The number of cells after which the thread tells how many there are: half a warp offers as many
@@ -203,7 +203,7 @@ impl Join<'_> {
                     if entry.distance() <= distance {
                         // A path has no cell twice.
                         is_many = entry.distance() == distance;
-                        (distance, start) = (entry.distance(), index);
+                        (distance, start) = (entry.distance(), Start::new(index, entry).0);
                     }
                 }
                 c += team;
@@ -219,7 +219,7 @@ impl Join<'_> {
             if is_listed && lane == 0 {
                 // planted: walk-many
                 let is_many = many != 0 || !nearest.is_power_of_two();
-                self.offered(pin, least, start, is_many);
+                self.offered(pin, least, Start(start), is_many);
             }
             i += (BLOCK - WARP_SIZE) >> log_team;
         }

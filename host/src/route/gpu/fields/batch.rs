@@ -2,7 +2,7 @@
 
 use trazar_kernels::route::fields::{
     self, Boxes, CellXy, DistanceBound, Field, FieldNet, GRAIN, Growing, GrowingTrees, JoinOutput,
-    Nearness, NetResult, PinPlaces, PinState, Seed,
+    Nearness, NetResult, PinPlaces, PinState, Seed, Start,
 };
 use trazar_kernels::route::tiles::{JoinedPin, Span};
 
@@ -63,7 +63,7 @@ struct DeviceState<G: Gpu> {
     tree: G::Buffer<u32>,
     entries: G::Buffer<u32>,
     distance_bounds: G::Buffer<DistanceBound>,
-    starts: G::Buffer<u32>,
+    starts: G::Buffer<Start>,
     results: G::Buffer<NetResult>,
     joined: G::Buffer<JoinedPin>,
     paths: G::Buffer<u32>,
