@@ -31,7 +31,8 @@
 //! walk down a field goes the other way, from the tree to the pin. If there is only one shortest
 //! path, both find it: each cell of a field names the neighbours through which shortest paths reach
 //! it, and the walk takes the only one. The walk also decides a few ties (`walk.rs`). The whole
-//! block decides where there are many, or where several cells of the tree are as near (`ties.rs`).
+//! block decides where there are many, where a path begins with one, or where several cells of the
+//! tree are as near (`ties.rs`).
 //!
 //! # Limits
 //! Grids of one layer without edges of weight 0, and costs below [`LIMIT`]; larger costs are beyond

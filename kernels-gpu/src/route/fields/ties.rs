@@ -1,13 +1,13 @@
 //! Ties: which of several shortest paths to take, where walking down a field cannot decide it.
 //!
 //! The cells on shortest paths are those to which ways lead from the tree's nearest cells. The
-//! block marks them in a rectangle around the ways' ends, with a bit per cell. Each thread has a
-//! row: round by round, it takes over what the rows beside it mark, and marks along its row by an
-//! addition, whose carries run along cells with a way in that direction. If rows are short, one
-//! warp does that in registers. If a way leaves the rectangle, the block starts again in a larger
-//! one, up to the whole box; a tie for which shared memory has no room stays open. Then each marked
-//! cell gets as the next one its first marked neighbour, in the stated order, that has a way to it,
-//! and a thread follows these from the pin to the tree, as in a walk.
+//! block marks them in a rectangle around the ways' ends, with a bit per cell. In each round, warps
+//! mark straight down and up, where each step goes twice as far as the one before; then each thread
+//! marks along a row by an addition, whose carries run along cells with a way in that direction. If
+//! rows are short, one warp does all that in registers. If a way leaves the rectangle, the block
+//! starts again in a larger one, up to the whole box; a tie for which shared memory has no room
+//! stays open. Then each marked cell gets as the next one its first marked neighbour, in the stated
+//! order, that has a way to it, and a thread follows these from the pin to the tree, as in a walk.
 
 use core::ops::{BitAnd, BitOr};
 
@@ -150,7 +150,6 @@ pub(super) fn resolve(
         }
         margin *= GROWTH;
         if t == 0 {
-            // planted: tie-listed
             forget_near(join, destination);
         }
         thread::sync_threads();
