@@ -488,7 +488,7 @@ pub enum Nearness {
 pub struct Start(u32);
 
 impl Start {
-    /// Set if several ways lead from the cell to the pin.
+    /// Set if several ways lead from the cell to the pin. No box has as many cells.
     const TIE: u32 = 1 << 30;
     /// Set if the path may begin at other cells as well.
     const MANY: u32 = 1 << 31;

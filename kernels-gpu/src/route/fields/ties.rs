@@ -194,7 +194,8 @@ fn starts(join: &Join<'_>) -> SharedView<u32> {
 }
 
 /// Lists the tree's nearest cells (starts), as indices in the box, as far as there is room, counts
-/// all of them, and notes the rectangle around them. Called by the whole block; ends with a barrier.
+/// all of them, and notes the rectangle around them. Called by the whole block; ends with a
+/// barrier.
 #[inline(always)]
 fn find_starts(join: &Join<'_>, field: Field, cost: u32) {
     let t = thread::thread_idx_x();
@@ -526,13 +527,31 @@ fn mark_band<R: Row>(join: &Join<'_>, part: Rectangle, top: u32) -> u32 {
 
 /// Marks the cells to which ways lead straight from marked ones in rows before, where each lane of
 /// a warp has a row and its ways to the row of the next lane. Called by a whole warp.
-///
-/// Each step goes twice as far as the one before. A lane for which there is no row so far before
-/// gets its own value, which changes nothing.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn onward<R: Row>(mut marks: R, ways: R) -> R {
-    let before = |row: R, rows: u32| warp::warp_shuffle_up(FULL_MASK, row, rows, WARP_SIZE).0;
+fn onward<R: Row>(marks: R, ways: R) -> R {
+    straight(marks, ways, |row, rows| {
+        warp::warp_shuffle_up(FULL_MASK, row, rows, WARP_SIZE).0
+    })
+}
+
+/// Does what [`onward`] does, from row to row of the lanes before.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn backward<R: Row>(marks: R, ways: R) -> R {
+    straight(marks, ways, |row, rows| {
+        warp::warp_shuffle_down(FULL_MASK, row, rows, WARP_SIZE).0
+    })
+}
+
+/// Marks the cells to which ways lead straight from marked ones, where `before` gives another
+/// lane's row, a number of rows before this lane's.
+///
+/// Each step goes twice as far as the one before. A lane that has no row so far before it gets its
+/// own, which changes nothing.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn straight<R: Row>(mut marks: R, ways: R, before: impl Fn(R, u32) -> R) -> R {
     // The cells to which ways lead straight from `rows` rows before.
     let mut from = before(ways, 1);
     let mut rows = 1;
@@ -540,21 +559,6 @@ fn onward<R: Row>(mut marks: R, ways: R) -> R {
         marks = marks | before(marks, rows) & from;
         // planted: tie-doubling
         from = from & before(from, rows);
-        rows *= 2;
-    }
-    marks
-}
-
-/// Does what [`onward`] does, from row to row of the lanes before.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn backward<R: Row>(mut marks: R, ways: R) -> R {
-    let after = |row: R, rows: u32| warp::warp_shuffle_down(FULL_MASK, row, rows, WARP_SIZE).0;
-    let mut from = after(ways, 1);
-    let mut rows = 1;
-    while rows < WARP_SIZE {
-        marks = marks | after(marks, rows) & from;
-        from = from & after(from, rows);
         rows *= 2;
     }
     marks
