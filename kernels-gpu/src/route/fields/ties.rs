@@ -607,7 +607,7 @@ fn mark_columns(join: &Join<'_>, part: Rectangle) -> bool {
     let mut has_marked = false;
     let mut i = thread::thread_idx_x() / WARP_SIZE;
     while i < 2 * part.row_words() {
-        let direction = if i % 2 == 0 { DOWN } else { UP };
+        let direction = if i.is_multiple_of(2) { DOWN } else { UP };
         has_marked |= mark_column(join, part, i / 2 * u32::BITS, direction);
         i += WARPS;
     }
