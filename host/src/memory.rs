@@ -169,9 +169,9 @@ pub(crate) fn prefetch<T>(array: &[T], index: usize) {
 /// How far ahead of their use values are loaded to the cache, in bytes.
 const AHEAD: usize = 4096;
 
-/// [`prefetch`] of what an array has [`AHEAD`] bytes after the `count` values from `index` on, which
-/// are read now. A processor loads an array ahead by itself, too, but less far where branches in
-/// between are predicted wrongly.
+/// [`prefetch`] of the values that lie [`AHEAD`] bytes after the `count` values from `index` on,
+/// which are read now. A processor also loads an array ahead by itself, but less far if branches in
+/// between are mispredicted.
 #[inline(always)]
 pub(crate) fn prefetch_ahead<T>(array: &[T], index: usize, count: usize) {
     const LINE: usize = 64;

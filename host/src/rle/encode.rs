@@ -67,17 +67,18 @@ impl Rle {
     ) -> Result<Self> {
         let samples = samples.into();
         check_size(samples.width() as u64, samples.height() as u64)?;
+        let by_image = || Self::from_image(&BinaryImage::from_samples(samples, threshold)?);
         let columns = samples.turned();
         if columns.row(0).is_none() {
-            return Self::from_image(&BinaryImage::from_samples(samples, threshold)?);
+            return by_image();
         }
         let mut changes = Changes::of_columns(samples.width() as u32, samples.height() as u32)?;
         let words = samples.height().div_ceil(WORD_BITS);
         let mut bits: Vec<u64> = zeroed_vec(words, "a column of bits")?;
         for column in (0..samples.width()).filter_map(|x| columns.row(x)) {
             if pack_row(column, threshold, &mut bits) {
-                // The error names the first such pixel in raster order.
-                return Self::from_image(&BinaryImage::from_samples(samples, threshold)?);
+                // The error names the first NaN in raster order.
+                return by_image();
             }
             changes.add_column(&bits)?;
         }
@@ -116,10 +117,11 @@ impl Changes {
         })
     }
 
-    /// Adds a column, whose bits after the last pixel are 0.
+    /// Adds a column. Its bits after the last pixel are 0.
     ///
-    /// A column of a smooth mask has two or three changes, and nobody can predict in which words.
-    /// So the place of a word's first change is written whether there is one or not.
+    /// A column of a smooth mask has two or three changes, and branches on the words that have them
+    /// are mispredicted. So the place of a word's first change is written in any case, and counts
+    /// only if there is one.
     #[inline]
     fn add_column(&mut self, column: &[u64]) -> Result<()> {
         if self.last == 0 && column.iter().all(|&word| word == 0) {

@@ -175,9 +175,9 @@ impl Runs {
 
     /// The number of pixels that are foreground in both masks.
     ///
-    /// Goes from end to end of a run in either mask. Which comes first cannot be predicted, so that
-    /// is no branch; but then each step waits for the one before, so that four walks, each along a
-    /// quarter of this mask's runs, take little longer than one.
+    /// Each step goes to the next end of a run in either mask. A branch on which mask's run ends
+    /// first would be mispredicted, so there is none. Each step then waits for the one before, so
+    /// four walks, each along a quarter of this mask's runs, are interleaved.
     fn common(&self, other: &Self) -> u64 {
         let (runs, others) = (&self.runs[..], &other.runs[..]);
         let quarter = runs.len().div_ceil(4);

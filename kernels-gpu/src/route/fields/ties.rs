@@ -96,8 +96,6 @@ pub(super) fn resolve(
     destination: Option<Destination>,
     was_walked: bool,
 ) -> u32 {
-    // Read again instead of passed on, because registers are scarce.
-    let field = join.field(pin);
     let t = thread::thread_idx_x();
     let words = join.words;
     if was_walked && t == 0 {
@@ -106,12 +104,13 @@ pub(super) fn resolve(
         forget_near(join, destination);
     }
     if start.is_many() {
-        find_starts(join, field, cost);
+        find_starts(join, join.field(pin), cost);
     } else if was_walked {
         thread::sync_threads();
     }
     let mut margin = MARGIN;
     loop {
+        // Read again instead of passed on, because registers are scarce.
         let field = join.field(pin);
         let part = around(join, field, start, margin);
         // planted: tie-capacity
@@ -301,8 +300,8 @@ fn planes(join: &Join<'_>) -> SharedView<u32> {
     }
 }
 
-/// Loads the ways of all cells of a rectangle, and marks the start if it is the only one, and no
-/// others.
+/// Loads the ways of all cells of a rectangle, and clears their marks. A single known start is
+/// marked.
 #[inline(always)]
 fn load(join: &Join<'_>, field: Field, part: Rectangle, start: Start) {
     let (mut start_column, mut start_row) = (0, u32::MAX);
@@ -357,7 +356,7 @@ const fn every_fourth(bits: u32) -> u8 {
     (bits | bits >> 12) as u8
 }
 
-/// Marks the starts, of which there are several.
+/// Marks the starts that [`find_starts`] has listed. [`load`] marks a single known start.
 #[inline(always)]
 fn mark_starts(join: &Join<'_>, field: Field, part: Rectangle) {
     let (starts, count) = (starts(join), join.words.ld(word::QUEUED));
