@@ -5,7 +5,7 @@ use trazar_kernels::route::fields::MOST_UNPLACED;
 
 use crate::backend::Backend;
 use crate::image::{BinaryImage, PixelValue, ValueImage};
-use crate::route::gpu::small_fields::{LEAST_PINS, MOST_SPREAD};
+use crate::route::gpu::small_fields::{LEAST_PINS, MOST_PINS, MOST_SPREAD};
 use crate::route::{Cell, Net, RoutingGrid};
 
 /// The size of a piece of work: the numbers on which its time depends.
@@ -316,8 +316,9 @@ impl Job {
                 // are followed. To find the fields around a path, the kernel looks at all pins of
                 // the net, or, if the net is large, at those in buckets near the path. At larger
                 // distances, a search advances by one cell per microsecond.
-                let is_dense =
-                    layers == 1 && pins_of_net >= LEAST_PINS as f64 && distance <= MOST_SPREAD;
+                let is_dense = layers == 1
+                    && (LEAST_PINS as f64..=MOST_PINS).contains(&pins_of_net)
+                    && distance <= MOST_SPREAD;
                 let pin = if is_dense {
                     200.0 * distance
                 } else if layers == 1 && distance <= 200.0 {
@@ -591,8 +592,9 @@ mod tests {
     fn pins_some_cells_apart_are_for_the_core() {
         for (side, spread, faster) in [
             (256, 20, Backend::Cuda),
-            (512, 35, Backend::Cpu),
-            (2048, 35, Backend::Cpu),
+            (256, 40, Backend::Cuda),
+            (512, 44, Backend::Cpu),
+            (2048, 44, Backend::Cpu),
             (256, 200, Backend::Cuda),
             (2048, 200, Backend::Cuda),
         ] {

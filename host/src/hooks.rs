@@ -46,18 +46,10 @@ pub fn with_many_cells<G: Gpu>(router: DeviceRouter<G>, cells: u64) -> DeviceRou
     router.with_field_settings(|settings| settings.many_cells = cells)
 }
 
-/// The same router, which tries small fields for nets of at least this number of pins, and whose
-/// lists of pins near each cell have about `pins_per_cell` pins.
+/// The same router, which tries small fields for nets of at least this number of pins.
 #[must_use]
-pub fn with_dense_pins<G: Gpu>(
-    router: DeviceRouter<G>,
-    pins: usize,
-    pins_per_cell: u32,
-) -> DeviceRouter<G> {
-    router.with_field_settings(|settings| {
-        settings.dense_pins = pins;
-        settings.pins_per_cell = pins_per_cell;
-    })
+pub fn with_dense_pins<G: Gpu>(router: DeviceRouter<G>, pins: usize) -> DeviceRouter<G> {
+    router.with_field_settings(|settings| settings.dense_pins = pins)
 }
 
 /// As [`DeviceTracer::trace`]; calls `queued` with the name of each stage once it is queued, so

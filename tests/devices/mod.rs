@@ -245,6 +245,8 @@ macro_rules! suite {
                 routes_by_dear_edges
                 routes_of_many_dense_pins
                 routes_of_dense_pins_with_several_cells
+                routes_between_groups
+                routes_to_pins_that_the_tree_comes_near
             }
             route_tiles {
                 routes_of_several_nets_in_one_launch

@@ -37,15 +37,13 @@ fn dense_net(grid: &RoutingGrid, spread: u32, most: u32, random: &mut Random) ->
 }
 
 /// Up to three nets at once, of pins that are so close that most of them are joined by small
-/// fields, or so far apart that few are. The shorter the lists of pins near a cell are, the more
-/// often there are new ones.
+/// fields, or so far apart that few are.
 pub(crate) fn routes_of_dense_pins<D: Device>(device: &D) {
     let case = (
         1..=70u32,
         1..=70u32,
         weights(),
         1..=3u32,
-        1..=6u32,
         any::<u64>(),
         device.any(),
     );
@@ -58,7 +56,7 @@ pub(crate) fn routes_of_dense_pins<D: Device>(device: &D) {
         "dense pins",
         40,
         &case,
-        |(width, height, weights, nets, per_cell, seed, gpu)| {
+        |(width, height, weights, nets, seed, gpu)| {
             let grid = random_grid(width, height, 1, weights, seed);
             let mut random = Random::new(seed);
             let nets: Vec<_> = (0..nets)
@@ -67,7 +65,7 @@ pub(crate) fn routes_of_dense_pins<D: Device>(device: &D) {
                     dense_net(&grid, spread, most, &mut random)
                 })
                 .collect();
-            let router = hooks::with_dense_pins(DeviceRouter::on(gpu), 2, per_cell);
+            let router = hooks::with_dense_pins(DeviceRouter::on(gpu), 2);
             check_nets_by(&router, &grid, &nets).map(|_| ())
         },
     );
@@ -76,7 +74,7 @@ pub(crate) fn routes_of_dense_pins<D: Device>(device: &D) {
 /// Routes nets of any number of pins by small fields, if they are dense, and compares with the CPU.
 #[track_caller]
 fn assert_nets<D: Device>(device: &D, what: &str, grid: &RoutingGrid, nets: &[Net]) {
-    let router = hooks::with_dense_pins(DeviceRouter::on(device.gpu(seed())), 2, 8);
+    let router = hooks::with_dense_pins(DeviceRouter::on(device.gpu(seed())), 2);
     if let Err(error) = check_nets_by(&router, grid, nets) {
         panic!("seed {}, {what}: {error:?}", seed());
     }
@@ -91,8 +89,10 @@ fn net_of_equally_far(tree: Cell, pin: Cell, other: Cell, others: usize) -> Net 
 /// The tree is at the end of a pin's square, or beyond, on any side. Other pins are as far from it,
 /// but come later.
 pub(crate) fn routes_to_what_squares_do_not_reach<D: Device>(device: &D) {
-    // With few others, squares are larger.
-    for (steps, others) in [(11, 18), (12, 18), (13, 18), (15, 3), (16, 3), (17, 3)] {
+    // With few others, squares are larger. Far fields reach 64 cells.
+    let near = [(11, 18), (12, 18), (13, 18), (15, 3), (16, 3), (17, 3)];
+    let far = [(31, 3), (63, 3), (64, 3), (65, 3)];
+    for (steps, others) in near.into_iter().chain(far) {
         for turns in 0..4 {
             let (grid, at) = turned_grid(turns, (steps + 4, 3), (2, 0), steps);
             let cell = |x, y| {
@@ -177,4 +177,45 @@ pub(crate) fn routes_of_dense_pins_with_several_cells<D: Device>(device: &D) {
     net.pins[0].cells[0] = Cell::at(0, 0);
     net.pins[9].cells.push(Cell::at(0, 1));
     assert_nets(device, "several cells", &grid, &[net]);
+}
+
+/// Groups of pins at both ends of a strip, so far apart that no square reaches from one to the
+/// other, and some farther than a far field does.
+pub(crate) fn routes_between_groups<D: Device>(device: &D) {
+    let mut random = Random::new(seed());
+    for gap in [9, 14, 22, 40, 63, 64, 65, 66, 90] {
+        let (width, height) = (gap + 12, 5);
+        let weights = [Weights::Small, Weights::Even][random.below(2) as usize];
+        let grid = random_grid(width, height, 1, weights, u64::from(random.below(u32::MAX)));
+        let mut group = |from: u32| -> Vec<Cell> {
+            let cells = (0..12).map(|_| Cell::at(from + random.below(6), random.below(height)));
+            cells.collect()
+        };
+        let (left, right) = (group(0), group(gap + 6));
+        // The tree begins in a group, or alone in the middle.
+        let middle = [Cell::at(3 + gap / 2, 2)];
+        let nets = [
+            Net::from_cells(left.iter().chain(&right).copied()),
+            Net::from_cells(middle.iter().chain(&right).chain(&left).copied()),
+        ];
+        assert_nets(device, &format!("a gap of {gap}"), &grid, &nets);
+    }
+}
+
+/// A line of cells, whose end is too far from the tree at first. Once the pin behind its first edge
+/// is joined, which costs 20, the end is 19 cells from the tree, and so nearer than a pin that is
+/// joined at 25. But no square reaches that far.
+pub(crate) fn routes_to_pins_that_the_tree_comes_near<D: Device>(device: &D) {
+    let right = |x, y| match (x, y) {
+        (0, 1) => 20,
+        (_, 1) => 1,
+        _ => BLOCKED,
+    };
+    let down = |x, y| match (x, y) {
+        (0, 0) => 25,
+        _ => BLOCKED,
+    };
+    let grid = RoutingGrid::from_fn(24, 3, right, down).unwrap();
+    let net = Net::from_cells([(0, 1), (20, 1), (1, 1), (0, 0)].map(|(x, y)| Cell::at(x, y)));
+    assert_nets(device, "a line", &grid, &[net]);
 }

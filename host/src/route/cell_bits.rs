@@ -1,7 +1,6 @@
 //! [`CellBits`]: a set of cells.
 
 use crate::Result;
-use crate::label::cpu::places;
 use crate::memory::zeroed_vec;
 
 /// One bit per cell.
@@ -21,11 +20,5 @@ impl CellBits {
 
     pub(in crate::route) fn set(&mut self, cell: u32) {
         self.0[cell as usize / 64] |= 1 << (cell % 64);
-    }
-
-    /// The cells, in ascending order.
-    pub(in crate::route) fn iter(&self) -> impl Iterator<Item = u32> {
-        let words = self.0.iter().zip((0..).step_by(64));
-        words.flat_map(|(&word, first)| places(word).map(move |place| first + place as u32))
     }
 }

@@ -16,7 +16,7 @@ mod cost;
 mod dijkstra;
 pub(crate) mod improve;
 mod nearest;
-mod retrace;
+pub(in crate::route) mod retrace;
 pub(super) mod spanning;
 mod sweep;
 mod tiles;

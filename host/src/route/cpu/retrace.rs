@@ -8,12 +8,12 @@ use crate::memory::{collect, push, reserve_in_map};
 use crate::route::grid::RoutingGrid;
 
 /// The distance of a cell that no path reaches.
-pub(super) const UNREACHED: u64 = u64::MAX;
+pub(in crate::route) const UNREACHED: u64 = u64::MAX;
 
 /// The path from the cell `from` to the tree, both ends included, by the preferences of the module
 /// `route`. `from` must have a finite distance. `distance` gives the cost of the shortest paths
 /// from the tree.
-pub(super) fn path(
+pub(in crate::route) fn path(
     grid: &RoutingGrid,
     distance: impl Fn(u32) -> u64,
     on_tree: impl Fn(u32) -> bool,

@@ -6,11 +6,15 @@ use trazar_kernels::route::{GridSize, MAX_CELLS, RowGrid};
 use crate::error::{Error, Result};
 use crate::geometry::Window;
 use crate::gpu::{Gpu, GpuBuffer, Lent, ViewMut};
+use crate::memory::{with_room, zeroed_vec};
 use crate::route::grid::{BLOCKED, RoutingGrid};
 use crate::route::net::Net;
 
 /// The most slots of one launch: labels and the cells of paths have 32-bit indices.
 const MAX_SLOTS: u64 = (1 << 20) - (1 << 10);
+
+/// Name used in out-of-memory errors.
+const GRID: &str = "a part of the grid";
 
 /// A routing grid in a GPU's memory, laid out in tiles.
 #[derive(Debug)]
@@ -156,6 +160,46 @@ impl<G: Gpu> DeviceGrid<G> {
             gpu.using(&self.down)?,
             gpu.using(&self.via)?,
         ])
+    }
+
+    /// A copy of a part of the grid, which has one layer.
+    pub(super) fn part(&self, window: Window) -> Result<RoutingGrid> {
+        let Window {
+            x,
+            y,
+            width,
+            height,
+        } = window;
+        let (columns, rows) = (self.tiling.columns(), self.tiling.rows());
+        let (left, above) = (x / columns, y / rows);
+        // The tiles of a row of tiles that the part needs, and all their cells.
+        let tiles_x = (x + width).div_ceil(columns) - left;
+        let row_of_tiles = tiles_x as usize * TILE as usize;
+        let cells_of = |weights: &G::Buffer<u32>, width: u32, height: u32| {
+            let tiles_y = (y + height).div_ceil(rows) - above;
+            let mut tiles = zeroed_vec(tiles_y as usize * row_of_tiles, GRID)?;
+            for (tile_y, row) in (above..).zip(tiles.chunks_exact_mut(row_of_tiles)) {
+                let tile = tile_y as usize * self.tiling.tiles_x as usize + left as usize;
+                weights.read_at(tile * TILE as usize, row)?;
+            }
+            let mut cells = with_room(width as usize * height as usize, GRID)?;
+            for y in y..y + height {
+                let row = &tiles[(y / rows - above) as usize * row_of_tiles..][..row_of_tiles];
+                let mut at = x;
+                while at < x + width {
+                    let next = (at / columns + 1) * columns;
+                    let tile = (at / columns - left) as usize * TILE as usize;
+                    let start = tile + self.tiling.place(at, y, 0) as usize;
+                    let count = next.min(x + width) - at;
+                    cells.extend_from_slice(&row[start..][..count as usize]);
+                    at += count;
+                }
+            }
+            Ok::<Vec<u32>, Error>(cells)
+        };
+        let right = cells_of(&self.right, width - 1, height)?;
+        let down = cells_of(&self.down, width, height - 1)?;
+        RoutingGrid::from_edges(width, height, &right, &down)
     }
 
     /// Its layout.
@@ -309,6 +353,7 @@ impl<G: Gpu> Rows<G> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::emulator::Emulator;
 
     /// In pieces of any size, which may end within an array.
     #[test]
@@ -321,6 +366,46 @@ mod tests {
                 assert!(write_weights(&[right, down, via], i * size, piece));
             }
             assert_eq!(bytes, expected, "pieces of {size} bytes");
+        }
+    }
+
+    /// Parts of all sizes, within a tile, across sides of tiles, and the whole grid.
+    #[test]
+    fn parts_have_the_weights_of_the_grid() {
+        let edges = |count: u32, step: u32| (0..count).map(|i| i * step % 1009).collect::<Vec<_>>();
+        let (width, height) = (150, 131);
+        let right = edges((width - 1) * height, 7);
+        let down = edges(width * (height - 1), 11);
+        let grid = RoutingGrid::from_edges(width, height, &right, &down).unwrap();
+        let uploaded = DeviceGrid::upload(&Emulator::new(0), &grid).unwrap();
+        for (x, y, width, height) in [
+            (0, 0, 150, 131),
+            (0, 0, 1, 1),
+            (63, 64, 1, 67),
+            (62, 3, 88, 1),
+            (64, 64, 64, 64),
+            (63, 63, 2, 66),
+            (149, 130, 1, 1),
+            (5, 60, 140, 9),
+        ] {
+            let window = Window {
+                x,
+                y,
+                width,
+                height,
+            };
+            let (part, expected) = (uploaded.part(window), grid.crop(window).unwrap());
+            let part = part.unwrap();
+            assert_eq!(
+                part.rights(),
+                expected.rights(),
+                "{window:?}: not the oracle's"
+            );
+            assert_eq!(
+                part.downs(),
+                expected.downs(),
+                "{window:?}: not the oracle's"
+            );
         }
     }
 

@@ -20,10 +20,13 @@
 //! |---|---|---|---|---|
 //! | in tiles, per net that is routed at the same time | 8, or 12 with several layers | 4, or 8 where labels need 64 bits | 4 | 0.3 for the tiles' sides, or 0.6 |
 //! | by fields, per net that is routed at the same time | 8 | some 64, and, up to 256 MiB, twice that for boxes that grow | 4 | 1/8 for the tree |
-//! | by small fields, likewise | 8 | 8 KB per pin, 12 per pin on its list | - | 4 for lists' ends |
+//! | by small fields, likewise | 8 | 8 KB per pin, 12 per pin on its list | - | 8 for lists' ends and for pins |
 //! | by sweeps | 8, or 12 | 8 | 4 | 1/8 for the tree; 8 for steps where edges are free |
 //!
 //! And some 24 bytes per cell of a pin; while fields grow, up to 270 MB of labels.
+//!
+//! On the host, small fields take up to 0.4 MB per pin that needs a larger field: at most 8 such
+//! pins per net, and one more for each 128 of its pins.
 
 mod fields;
 mod grid;

@@ -8,15 +8,10 @@ use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::key::COSTS;
-use super::{BUCKETS, MOST_SIDE, NearNet, NearNets, NearPin, PathKey, Square, bucket};
+use super::{BLOCK, MOST_SIDE, NearNet, NearNets, PINS_PER_BLOCK, PathKey, Square, pin_of_warp};
 use crate::route::BLOCKED;
-use crate::route::fields::{DOWN, LEFT, RIGHT, UP, column_and_row};
+use crate::route::fields::{DOWN, LEFT, RIGHT, UP};
 use crate::route::tiles::TiledGrid;
-
-/// Threads of a block.
-const BLOCK: u32 = 64;
-/// The pins of a block.
-pub const PINS_PER_BLOCK: u32 = BLOCK / WARP_SIZE;
 
 /// The bytes of a cell: a key, and the weights of two edges.
 const CELL_BYTES: u32 = 8 + 4 + 4;
@@ -185,80 +180,26 @@ impl Growth<'_> {
         warp::warp_reduce_min(FULL_MASK, reach)
     }
 
-    /// Writes the keys from `first` on, only those within the reach, and counts them by bucket,
-    /// from `first_bucket` on.
+    /// Writes the keys from `first` on.
     #[inline(always)]
-    fn write(
-        &self,
-        first: u32,
-        reach: u32,
-        entries: ViewMut<'_, PathKey>,
-        histograms: ViewMut<'_, u32>,
-        first_bucket: u32,
-    ) {
-        // Counts are where weights were.
-        let lane = warp::lane_id();
-        let counts = self.right;
-        warp::sync_warp(FULL_MASK);
-        let mut i = lane;
-        while i < BUCKETS {
-            counts.st(i, 0);
-            i += WARP_SIZE;
-        }
-        // planted: near-zeros
-        warp::sync_warp(FULL_MASK);
+    fn write(&self, first: u32, entries: ViewMut<'_, PathKey>) {
         let mut row = 0;
         while row < self.square.0 && self.has_column() {
-            let mut key = self.keys.ld(self.at(row));
-            if key.cost() < reach {
-                // planted: near-count
-                counts.atomic_add(bucket(key.cost()), 1);
-            } else {
-                key = PathKey::NONE;
-            }
-            entries.st(first + self.at(row), key);
+            entries.st(first + self.at(row), self.keys.ld(self.at(row)));
             row += 1;
         }
-        // planted: near-counted
-        warp::sync_warp(FULL_MASK);
-        let mut i = lane;
-        while i < BUCKETS {
-            let count = counts.ld(i);
-            if count > 0 {
-                // planted: near-histogram
-                histograms.atomic_add(first_bucket + i, count);
-            }
-            i += WARP_SIZE;
-        }
     }
 }
 
-/// A warp's pin, its net, and its square's first column and row, wrapping around; nothing for a
-/// net's first pin.
-#[inline(always)]
-fn pin_of_warp(nets: NearNets<'_>, square: Square) -> Option<(u32, NearNet, u32, u32)> {
-    let pin = thread::block_idx_x() * PINS_PER_BLOCK + thread::thread_idx_x() / WARP_SIZE;
-    if pin >= nets.cells.len() as u32 {
-        return None;
-    }
-    let net = nets.nets.ld(nets.owners.ld(pin));
-    if pin == net.first_pin {
-        return None;
-    }
-    let (x, y) = column_and_row(nets.cells.ld(pin), net.width);
-    let before = square.before();
-    Some((pin, net, x.wrapping_sub(before), y.wrapping_sub(before)))
-}
-
-/// Finds the small fields of all pins but the first of each net: the keys of their squares,
-/// [`PathKey::NONE`] beyond the reach, and the reach. Adds up in `histograms` how many keys of each
-/// net there are in each [`bucket`].
+/// Finds the small fields of all pins but the first of each net: the keys of their squares, and
+/// their reach. Writes to `pins_at`, by cell, [`u32::MAX`] less the first pin
+/// there.
 ///
 /// # Safety
 ///
 /// - `nets` has what it states. One warp per pin.
 /// - `entries` has [`Square::cells`] elements per pin, fewer than 2³²; `reaches` has one per pin;
-///   `histograms` has [`BUCKETS`] elements per net, which are 0.
+///   `pins_at` has one per cell of all nets, which are 0.
 /// - The launch has [`grow_bytes`] of dynamic shared memory.
 /// - Nothing else uses what is written meanwhile.
 #[kernel(block = BLOCK, len(grid = ()))]
@@ -267,7 +208,7 @@ pub unsafe fn grow_small_fields(
     nets: NearNets<'_>,
     entries: ViewMut<'_, PathKey>,
     reaches: ViewMut<'_, u32>,
-    histograms: ViewMut<'_, u32>,
+    pins_at: ViewMut<'_, u32>,
     square: Square,
 ) {
     let Some((pin, net, left, top)) = pin_of_warp(nets, square) else {
@@ -293,96 +234,13 @@ pub unsafe fn grow_small_fields(
     growth.start();
     growth.relax();
     let reach = growth.reach();
-    let first_bucket = nets.owners.ld(pin) * BUCKETS;
-    growth.write(
-        pin * square.cells(),
-        reach,
-        entries,
-        histograms,
-        first_bucket,
-    );
+    growth.write(pin * square.cells(), entries);
     if warp::lane_id() == 0 {
         reaches.st(pin, reach);
+        let before = square.before();
+        let cell = net.index(left.wrapping_add(before), top.wrapping_add(before));
+        // Of several pins at a cell, the first: it lies between the others and all other cells.
+        // planted: near-noted
+        pins_at.atomic_max(cell, u32::MAX - pin);
     }
-}
-
-/// Visits the cells near a warp's pin: those that a path of a lower cost than `near`, by pin, leads
-/// to. `visit` gets the pin, counted from its net's first, the cell, among those of all windows,
-/// and the path.
-#[inline(always)]
-fn for_each_near(
-    nets: NearNets<'_>,
-    entries: View<'_, PathKey>,
-    near: View<'_, u32>,
-    square: Square,
-    visit: impl Fn(u32, u32, PathKey),
-) {
-    let Some((pin, net, left, top)) = pin_of_warp(nets, square) else {
-        return;
-    };
-    let (lane, near) = (warp::lane_id(), near.ld(pin));
-    if near == 0 || lane >= square.0 {
-        return;
-    }
-    let first = pin * square.cells() + lane;
-    let mut row = 0;
-    while row < square.0 {
-        let path = entries.ld(first + row * square.0);
-        // planted: near-known
-        if path != PathKey::NONE && path.cost() < near {
-            let cell = top.wrapping_add(row) * net.width + left.wrapping_add(lane);
-            visit(pin - net.first_pin, net.first_cell + cell, path);
-        }
-        row += 1;
-    }
-}
-
-/// Adds up in `lengths` how many pins are near each cell, one element after the cell's. A pin is
-/// near the cells that a path of a lower cost than `near`, by pin, leads to.
-///
-/// # Safety
-///
-/// - [`grow_small_fields`](fn@grow_small_fields) has run with these `nets`, `entries` and `square`.
-///   One warp per pin.
-/// - `near` has one element per pin; `lengths` has one per cell of all windows, and one more, which
-///   are 0.
-/// - Nothing else uses what is written meanwhile.
-#[kernel(block = BLOCK)]
-pub unsafe fn count_near_pins(
-    nets: NearNets<'_>,
-    entries: View<'_, PathKey>,
-    near: View<'_, u32>,
-    lengths: ViewMut<'_, u32>,
-    square: Square,
-) {
-    for_each_near(nets, entries, near, square, |_, cell, _| {
-        // planted: near-length
-        lengths.atomic_add(cell + 1, 1);
-    });
-}
-
-/// Lists the pins near each cell. `ends` has the prefix sums of the lengths of the lists, as
-/// [`count_near_pins`](fn@count_near_pins) counts them; then each element has the end of its list,
-/// and the next list's start.
-///
-/// # Safety
-///
-/// - [`count_near_pins`](fn@count_near_pins) has run with these `nets`, `entries`, `near` and
-///   `square`. One warp per pin.
-/// - `lists` has as many elements as all lists together.
-/// - Nothing else uses what is written meanwhile.
-#[kernel(block = BLOCK)]
-pub unsafe fn list_near_pins(
-    nets: NearNets<'_>,
-    entries: View<'_, PathKey>,
-    near: View<'_, u32>,
-    ends: ViewMut<'_, u32>,
-    lists: ViewMut<'_, NearPin>,
-    square: Square,
-) {
-    for_each_near(nets, entries, near, square, |pin, cell, path| {
-        // planted: near-place
-        let place = ends.atomic_add(cell + 1, 1);
-        lists.st(place, NearPin::new(pin, path));
-    });
 }

@@ -30,6 +30,8 @@ pub struct PathKey(pub(super) u64);
 impl PathKey {
     /// No path within the limits of keys.
     pub const NONE: Self = Self(u64::MAX);
+    /// All paths cost less.
+    pub const MOST_COST: u32 = COSTS;
     /// Less than any path.
     pub const LEAST: Self = Self(0);
     /// The path from a pin to itself.

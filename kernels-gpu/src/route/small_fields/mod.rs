@@ -8,7 +8,8 @@
 //! cells in the pin's field, which needs no walk and no further rule for ties:
 //!
 //! 1. a warp per pin finds the keys of its square;
-//! 2. the keys of low costs are sorted by cell: each cell has a list of the pins near it;
+//! 2. keys are sorted by cell: each cell has a list of the pins near it, without those that the
+//!    tree will not join from there (`list.rs`);
 //! 3. the host keeps the least key of each pin. It takes the nearest pin, whose path is in the key,
 //!    and offers the cells of that path to the pins on their lists.
 //!
@@ -17,16 +18,14 @@
 //! multiprocessor.
 //!
 //! A small field is exact up to its **reach**, the least cost of a path that may leave the square,
-//! or have more steps than a key has room for. Lists only go up to a cost at which cells have a few
-//! pins on average, since most pins are joined at lower costs. Once the nearest pin may be farther
-//! from the tree than that, the remaining pins are listed again, up to a higher cost. Once a pin
-//! that the tree has not reached may be the nearest, larger [fields](super::fields) join the
-//! remaining pins.
+//! or have more steps than a key has room for. For most pins it does not matter what lies beyond
+//! (`list.rs`). For the others, the host grows larger fields as far as it has to, and if there are
+//! many of them, larger [fields](super::fields) join the remaining pins.
 //!
 //! | kernel | does | launch |
 //! |---|---|---|
 //! | [`grow_small_fields`](fn@grow_small_fields) | small fields and their reach | warp per pin |
-//! | [`count_near_pins`](fn@count_near_pins) | lengths of lists | warp per pin |
+//! | [`count_near_pins`](fn@count_near_pins) | lengths of lists, and bounds | warp per pin |
 //! | [`list_near_pins`](fn@list_near_pins) | lists, after prefix sums of lengths | warp per pin |
 //!
 //! The first uses [`grow_bytes`] of dynamic shared memory.
@@ -35,16 +34,27 @@
 //! Grids of one layer without edges of weight 0; pins of one cell, except the first.
 //!
 //! # Bytes
-//! Per cell of a square, 8 bytes of weights are read and a key of 8 bytes is written. Counting and
-//! listing each read the key again. For each pin near a cell, 12 bytes are written.
+//! Per cell of a square, 8 bytes of weights are read and a key of 8 bytes is written. Counting
+//! reads this key, 4 bytes for the pin at the cell, and the keys of up to 64 other pins for the
+//! same cell, until one lies between. For each pin on the list of a cell, a key of 8 bytes is read
+//! and 12 bytes are written.
 
 mod grow;
 mod key;
+mod list;
 
 use cuda_std::prelude::*;
+use cuda_std::warp::WARP_SIZE;
 
-pub use grow::{PINS_PER_BLOCK, count_near_pins, grow_bytes, grow_small_fields, list_near_pins};
+use crate::route::fields::column_and_row;
+pub use grow::{grow_bytes, grow_small_fields};
 pub use key::PathKey;
+pub use list::{count_near_pins, list_near_pins};
+
+/// Threads of a block.
+const BLOCK: u32 = 64;
+/// The pins of a block.
+pub const PINS_PER_BLOCK: u32 = BLOCK / WARP_SIZE;
 
 /// The most columns of a square: each lane of a warp has one of them.
 pub const MOST_SIDE: u32 = 32;
@@ -69,7 +79,9 @@ impl Square {
     }
 }
 
-/// A net. Its cells have indices row by row in its window.
+/// A net. Its window is covered by blocks of 8 × 8 cells, row by row; its cells have indices block
+/// by block, and row by row in a block, so that cells near each other have their lists near each
+/// other.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod)]
 pub struct NearNet {
@@ -83,8 +95,30 @@ pub struct NearNet {
     pub height: u32,
     /// Its first pin.
     pub first_pin: u32,
-    /// The first of its window's cells among those of all nets.
+    /// The first of its cells among those of all nets.
     pub first_cell: u32,
+}
+
+/// The columns, and rows, of a block of cells.
+const CELL_BLOCK: u32 = 8;
+
+impl NearNet {
+    /// The number of cells of all blocks that cover a window.
+    #[must_use]
+    pub const fn cells(width: u32, height: u32) -> u64 {
+        let (columns, rows) = (width.div_ceil(CELL_BLOCK), height.div_ceil(CELL_BLOCK));
+        columns as u64 * rows as u64 * (CELL_BLOCK * CELL_BLOCK) as u64
+    }
+
+    /// The index of a cell of the window, by its column and row there, among those of all nets.
+    #[must_use]
+    #[inline(always)]
+    pub const fn index(&self, x: u32, y: u32) -> u32 {
+        let columns = self.width.div_ceil(CELL_BLOCK);
+        let block = (y / CELL_BLOCK) * columns + x / CELL_BLOCK;
+        let place = y % CELL_BLOCK * CELL_BLOCK + x % CELL_BLOCK;
+        self.first_cell + block * (CELL_BLOCK * CELL_BLOCK) + place
+    }
 }
 
 /// Nets and their pins.
@@ -95,9 +129,26 @@ pub struct NearNets<'a> {
     pub nets: View<'a, NearNet>,
     /// By pin, the pins of all nets one after the other: its net.
     pub owners: View<'a, u32>,
-    /// By pin: its cell. For a net's first pin, any of its cells.
+    /// By pin: its cell, counted row by row in the window. For a net's first pin, any of its cells.
     #[len(self.owners.len())]
     pub cells: View<'a, u32>,
+}
+
+/// A warp's pin, its net, and its square's first column and row, wrapping around; nothing for a
+/// net's first pin.
+#[inline(always)]
+fn pin_of_warp(nets: NearNets<'_>, square: Square) -> Option<(u32, NearNet, u32, u32)> {
+    let pin = thread::block_idx_x() * PINS_PER_BLOCK + thread::thread_idx_x() / WARP_SIZE;
+    if pin >= nets.cells.len() as u32 {
+        return None;
+    }
+    let net = nets.nets.ld(nets.owners.ld(pin));
+    if pin == net.first_pin {
+        return None;
+    }
+    let (x, y) = column_and_row(nets.cells.ld(pin), net.width);
+    let before = square.before();
+    Some((pin, net, x.wrapping_sub(before), y.wrapping_sub(before)))
 }
 
 /// A pin on the list of a cell: 12 bytes, without padding.
@@ -125,59 +176,5 @@ impl NearPin {
     pub const fn path(self) -> PathKey {
         let [low, high] = self.path;
         PathKey((high as u64) << u32::BITS | low as u64)
-    }
-}
-
-/// The buckets of costs: one for each below 8, and eight for each number of bits of higher ones.
-pub const BUCKETS: u32 = 8 * 15;
-
-/// The bucket of the cost of a key.
-#[must_use]
-#[inline(always)]
-pub const fn bucket(cost: u32) -> u32 {
-    let bits = u32::BITS - cost.leading_zeros();
-    if bits <= 3 {
-        cost
-    } else {
-        8 * (bits - 3) + (cost >> (bits - 4)) % 8
-    }
-}
-
-/// The least cost of a bucket.
-#[must_use]
-pub const fn least_cost(bucket: u32) -> u32 {
-    if bucket < 8 {
-        bucket
-    } else {
-        (8 + bucket % 8) << (bucket / 8 - 1)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn buckets_are_of_rising_costs() {
-        let mut expected = Vec::new();
-        let mut width = 1;
-        for bucket in 0..BUCKETS {
-            expected.extend((0..width).map(|_| bucket));
-            if bucket >= 15 && bucket % 8 == 7 {
-                width *= 2;
-            }
-        }
-        assert_eq!(expected.len(), 1 << 17);
-        for (cost, &expected) in (0..).zip(&expected) {
-            assert_eq!(bucket(cost), expected, "{cost}: not the oracle's");
-        }
-        for bucket in 0..BUCKETS {
-            let first = expected.iter().position(|&other| other == bucket);
-            assert_eq!(
-                Some(least_cost(bucket) as usize),
-                first,
-                "{bucket}: not the oracle's"
-            );
-        }
     }
 }

@@ -40,9 +40,6 @@ pub(crate) struct Settings {
     pub(crate) many_cells: u64,
     /// Nets of at least this many pins, a few cells apart, are routed by small fields.
     pub(crate) dense_pins: usize,
-    /// The lists of pins near each cell have about this many pins on average. With fewer, pins
-    /// are listed again sooner.
-    pub(crate) pins_per_cell: u32,
 }
 
 impl Default for Settings {
@@ -51,7 +48,6 @@ impl Default for Settings {
             labels: 1 << 26,
             many_cells: 1 << 25,
             dense_pins: small_fields::LEAST_PINS,
-            pins_per_cell: 8,
         }
     }
 }

@@ -1,33 +1,37 @@
 //! Routing by small fields, for nets whose pins are a few cells apart. The kernels of
 //! [`trazar_kernels::route::small_fields`] find the fields. The host joins the pins (`join.rs`),
-//! each time the nearest one (`ranks.rs`). Larger fields join the pins that small fields do not
-//! reach.
+//! each time the nearest one (`ranks.rs`). Where small fields do not tell which one that is, the
+//! host grows larger ones (`far.rs`). If that happens often, the remaining pins are left to the
+//! fields of `fields/`.
 
+mod far;
 mod join;
 mod ranks;
 
 use rayon::prelude::*;
-use trazar_kernels::route::small_fields::{self, BUCKETS, NearNet, NearNets, PathKey, Square};
+use trazar_kernels::route::small_fields::{self, MOST_SIDE, NearNet, NearNets, Square};
 
 use super::fields::{InFields, Settings};
 use super::grid::DeviceGrid;
 use crate::Result;
 use crate::geometry::{Cell, Window};
-use crate::gpu::{Gpu, GpuBuffer, Lent, Scanner, View};
-use crate::memory::{collect, extend, par_collect, par_try_collect, push};
+use crate::gpu::{Gpu, GpuBuffer, Lent, Scanner};
+use crate::memory::{collect, extend, par_try_collect, push};
 use crate::route::net::Net;
 use crate::route::net_by_net::{PATHS, PINS};
 use join::{Join, Lists};
 
-/// The sides of squares, and the greatest mean distance between a net's pins with which they
-/// suffice for nearly all nets.
-const SIZES: [(u32, f64); 2] = [(24, 2.75), (32, 5.25)];
+/// The sides of squares, and the greatest mean distance between a net's pins with which few pins
+/// need larger fields.
+const SIZES: [(u32, f64); 2] = [(24, 2.75), (32, 6.5)];
 /// Nets of fewer pins are left to fields.
 pub(crate) const LEAST_PINS: usize = 64;
 /// The greatest mean distance between pins: that of [`SIZES`].
 pub(crate) const MOST_SPREAD: f64 = SIZES[SIZES.len() - 1].1;
-/// The most cells of squares at the same time, of 256 MiB, and of windows.
-const CELLS_AT_ONCE: u64 = 1 << 25;
+/// The most cells of squares at the same time, of 1 GiB, and of windows.
+const CELLS_AT_ONCE: u64 = 1 << 27;
+/// The most pins of a net, with squares of any size.
+pub(crate) const MOST_PINS: f64 = (CELLS_AT_ONCE >> 10) as f64;
 
 /// Routes nets as far as small fields reach, in the given windows. Nets of few pins, and those that
 /// do not suit, are left out.
@@ -54,12 +58,11 @@ pub(super) fn route<G: Gpu>(
                 continue;
             }
             if !batch.has_room_for(net, window) {
-                std::mem::replace(&mut batch, Batch::new(square))
-                    .route(gpu, settings, grid, &mut found)?;
+                std::mem::replace(&mut batch, Batch::new(square)).route(gpu, grid, &mut found)?;
             }
             batch.add(index, net, window)?;
         }
-        batch.route(gpu, settings, grid, &mut found)?;
+        batch.route(gpu, grid, &mut found)?;
         denser = spread;
     }
     Ok(found)
@@ -87,8 +90,8 @@ struct Batch<'a> {
     near_nets: Vec<NearNet>,
     owners: Vec<u32>,
     cells: Vec<u32>,
-    /// The cells of all windows.
-    window_cells: u64,
+    /// The cells of all nets.
+    net_cells: u64,
 }
 
 impl<'a> Batch<'a> {
@@ -99,14 +102,14 @@ impl<'a> Batch<'a> {
             near_nets: Vec::new(),
             owners: Vec::new(),
             cells: Vec::new(),
-            window_cells: 0,
+            net_cells: 0,
         }
     }
 
     /// Whether the net can be added; always if the batch is empty.
     fn has_room_for(&self, net: &Net, window: Window) -> bool {
         let pins = (self.cells.len() + net.pins.len()) as u64;
-        let cells = self.window_cells + area(window);
+        let cells = self.net_cells + NearNet::cells(window.width, window.height);
         self.nets.is_empty() || cells.max(pins * u64::from(self.square.cells())) <= CELLS_AT_ONCE
     }
 
@@ -123,25 +126,19 @@ impl<'a> Batch<'a> {
             width: window.width,
             height: window.height,
             first_pin,
-            first_cell: self.window_cells as u32,
+            first_cell: self.net_cells as u32,
         };
-        self.window_cells += area(window);
+        self.net_cells += NearNet::cells(window.width, window.height);
         push(&mut self.nets, (net, window, index), PINS)?;
         push(&mut self.near_nets, near_net, PINS)
     }
 
     /// Routes the batch's nets, as far as small fields reach.
-    fn route<G: Gpu>(
-        self,
-        gpu: &G,
-        settings: Settings,
-        grid: &DeviceGrid<G>,
-        found: &mut [InFields],
-    ) -> Result<()> {
+    fn route<G: Gpu>(self, gpu: &G, grid: &DeviceGrid<G>, found: &mut [InFields]) -> Result<()> {
         if self.nets.is_empty() {
             return Ok(());
         }
-        match self.join(gpu, settings, grid) {
+        match self.join(gpu, grid) {
             // Larger fields, or tiles, may take less memory.
             Err(error) if error.is_out_of_memory() => Ok(()),
             Err(error) => Err(error),
@@ -155,12 +152,7 @@ impl<'a> Batch<'a> {
     }
 
     /// The trees of the batch's nets.
-    fn join<G: Gpu>(
-        &self,
-        gpu: &G,
-        settings: Settings,
-        grid: &DeviceGrid<G>,
-    ) -> Result<Vec<InFields>> {
+    fn join<G: Gpu>(&self, gpu: &G, grid: &DeviceGrid<G>) -> Result<Vec<InFields>> {
         let of_nets = gpu.upload(&self.near_nets)?;
         let owners = gpu.upload(&self.owners)?;
         let cells = gpu.upload(&self.cells)?;
@@ -169,56 +161,58 @@ impl<'a> Batch<'a> {
             owners: owners.view(),
             cells: cells.view(),
         };
-        let Grown {
-            entries,
-            reaches,
-            histograms,
-        } = self.grow(gpu, grid, nets)?;
+        let (lists, bounds) = self.lists(gpu, grid, nets)?;
         crate::threads::ensure();
         let joins = self.nets.par_iter().zip(&self.near_nets);
         let joins = joins.map(|(&(net, window, _), near_net)| {
-            let pins = near_net.first_pin as usize..near_net.first_pin as usize + net.pins.len();
-            let (cells, reaches) = (&self.cells[pins.clone()], &reaches[pins]);
-            Join::new((net, window), near_net.first_cell, cells, reaches)
+            let first_pin = near_net.first_pin as usize;
+            let bounds = &bounds[first_pin..first_pin + net.pins.len()];
+            Join::new((net, window), *near_net, bounds, &lists)
         });
         let mut joins = par_try_collect(joins, PATHS)?;
-        let per_cell = settings.pins_per_cell;
-        let histograms = || histograms.par_chunks_exact(BUCKETS as usize);
-        // How far lists go next, by net; 0 once a net is done.
-        let first = joins.par_iter().zip(histograms());
-        let first = first.map(|(join, histogram)| next_near(join, 0, histogram, per_cell));
-        let mut near = par_collect(first, PATHS)?;
-        while near.iter().any(|&near| near > 0) {
-            let of_pins = (0..).zip(&self.owners).map(|(pin, &owner): (u32, _)| {
-                let (net, owner) = (self.near_nets[owner as usize], owner as usize);
-                match joins[owner].is_joined((pin - net.first_pin) as usize) {
-                    true => 0,
-                    false => near[owner],
-                }
+        let mut may_be_nearest =
+            par_try_collect(joins.par_iter_mut().map(|join| join.run(&lists)), PATHS)?;
+        while may_be_nearest.iter().any(Option::is_some) {
+            // Buffers cannot be used by several threads at once.
+            let mut parts = Vec::new();
+            for (join, pin) in joins.iter().zip(&may_be_nearest) {
+                let part = pin.map(|pin| grid.part(join.part_around(pin)));
+                push(&mut parts, part.transpose()?, PATHS)?;
+            }
+            let next = joins.par_iter_mut().zip(may_be_nearest).zip(parts);
+            let next = next.map(|((join, pin), part)| {
+                let (Some(pin), Some(part)) = (pin, part) else {
+                    return Ok(None);
+                };
+                join.grow(pin, part)?;
+                join.run(&lists)
             });
-            let of_pins = gpu.upload(&collect(of_pins, PINS)?)?;
-            let lists = self.list(gpu, nets, entries.view(), of_pins.view())?;
-            let next = joins.par_iter_mut().zip(&near).zip(histograms());
-            let next = next.map(|((join, &near), histogram)| {
-                let is_waiting = near > 0 && join.run(&lists, near)?;
-                Ok(match is_waiting {
-                    true => next_near(join, near, histogram, per_cell),
-                    false => 0,
-                })
-            });
-            near = par_try_collect(next, PATHS)?;
+            may_be_nearest = par_try_collect(next, PATHS)?;
         }
         par_try_collect(joins.into_par_iter().map(Join::tree), PATHS)
     }
 
-    fn grow<G: Gpu>(&self, gpu: &G, grid: &DeviceGrid<G>, nets: NearNets<'_>) -> Result<Grown<G>> {
+    /// The pins near each cell, and the bounds by pin.
+    fn lists<G: Gpu>(
+        &self,
+        gpu: &G,
+        grid: &DeviceGrid<G>,
+        nets: NearNets<'_>,
+    ) -> Result<(Lists, Vec<u32>)> {
         let (square, pins) = (self.square, self.cells.len());
+        let net_cells = self.net_cells as usize;
         let mut entries = gpu.alloc(pins * square.cells() as usize)?;
-        let mut reaches = gpu.alloc_zeroed(pins)?;
-        let mut histograms = gpu.alloc_zeroed(self.nets.len() * BUCKETS as usize)?;
+        let mut reaches = gpu.alloc(pins)?;
+        // 0 for first pins, which have no small fields.
+        let mut bounds = gpu.alloc_zeroed(pins)?;
+        let mut pins_at = gpu.alloc_zeroed(net_cells)?;
+        let mut listed = gpu.alloc(pins * MOST_SIDE as usize)?;
+        // The length of each cell's list, one element after the cell's; then where it ends.
+        let mut ends = gpu.alloc_zeroed(net_cells + 1)?;
+        let mut scanner = Scanner::new(gpu, ends.len() as u32)?;
         let in_use = grid.using(gpu)?;
         // SAFETY: windows lie in the grid, cells in their windows; a warp for each pin; lengths as
-        // the kernel asks.
+        // the kernels ask.
         unsafe {
             small_fields::grow_small_fields::launch_with_shared(
                 &gpu.launcher(),
@@ -228,91 +222,47 @@ impl<'a> Batch<'a> {
                 nets,
                 entries.view_mut(),
                 reaches.view_mut(),
-                histograms.view_mut(),
+                pins_at.view_mut(),
                 square,
             )?;
-        }
-        in_use.into_iter().try_for_each(Lent::finish)?;
-        Ok(Grown {
-            entries,
-            reaches: reaches.to_vec()?,
-            histograms: histograms.to_vec()?,
-        })
-    }
-
-    /// The blocks of a launch with a warp for each pin.
-    fn blocks(&self) -> u32 {
-        (self.cells.len() as u32).div_ceil(small_fields::PINS_PER_BLOCK)
-    }
-
-    /// The lists of pins near each cell; `near` has by pin how far they go.
-    fn list<G: Gpu>(
-        &self,
-        gpu: &G,
-        nets: NearNets<'_>,
-        entries: View<'_, PathKey>,
-        near: View<'_, u32>,
-    ) -> Result<Lists> {
-        // The length of each cell's list, one element after the cell's; then where it ends.
-        let len = self.window_cells as u32 + 1;
-        let mut ends = gpu.alloc_zeroed(len as usize)?;
-        // SAFETY: small fields have grown; a warp for each pin; lengths as the kernel asks.
-        unsafe {
             small_fields::count_near_pins::launch(
                 &gpu.launcher(),
                 self.blocks(),
                 nets,
-                entries,
-                near,
+                entries.view(),
+                pins_at.view(),
+                reaches.view(),
+                bounds.view_mut(),
+                listed.view_mut(),
                 ends.view_mut(),
-                self.square,
+                square,
             )?;
         }
-        let mut scanner = Scanner::new(gpu, len)?;
+        in_use.into_iter().try_for_each(Lent::finish)?;
         scanner.scan_in_place(&mut ends)?;
-        let listed = scanner.total().to_vec()?[0] as usize;
-        let mut lists = gpu.alloc(listed)?;
+        let mut lists = gpu.alloc(scanner.total().to_vec()?[0] as usize)?;
         // SAFETY: as above, and lengths have been counted and added up.
         unsafe {
             small_fields::list_near_pins::launch(
                 &gpu.launcher(),
                 self.blocks(),
                 nets,
-                entries,
-                near,
+                entries.view(),
+                listed.view(),
                 ends.view_mut(),
                 lists.view_mut(),
-                self.square,
+                square,
             )?;
         }
-        Ok(Lists {
+        let lists = Lists {
             ends: ends.to_vec()?,
             pins: lists.to_vec()?,
-        })
+        };
+        Ok((lists, bounds.to_vec()?))
     }
-}
 
-/// What `grow_small_fields` has found.
-struct Grown<G: Gpu> {
-    entries: G::Buffer<PathKey>,
-    reaches: Vec<u32>,
-    histograms: Vec<u32>,
-}
-
-/// The cost up to which lists of a net's remaining pins go next: further than to `last`, and if
-/// possible so that a cell has `pins_per_cell` pins on average. `histogram` counts the keys of all
-/// pins but the first.
-fn next_near(join: &Join<'_>, last: u32, histogram: &[u32], pins_per_cell: u32) -> u32 {
-    let all = join.net.pins.len() as u64 - 1;
-    let left = all - join.joined() as u64;
-    let most = u64::from(pins_per_cell) * area(join.window) * all;
-    let mut sum = 0;
-    for (bucket, &count) in (0..).zip(histogram) {
-        sum += u64::from(count);
-        let near = small_fields::least_cost(bucket);
-        if near > last && sum * left > most {
-            return near;
-        }
+    /// The blocks of a launch with a warp for each pin.
+    fn blocks(&self) -> u32 {
+        (self.cells.len() as u32).div_ceil(small_fields::PINS_PER_BLOCK)
     }
-    u32::MAX
 }

@@ -1,13 +1,11 @@
 //! Which pin is the nearest.
 
-use trazar_kernels::route::small_fields::PathKey;
-
 use crate::Result;
 use crate::memory::{push, reserve};
 use crate::route::net_by_net::PINS;
 
-/// What is known of a pin's distance from the tree, and the pin. Ranks compare by distance; at the
-/// same distance, those that are only bounds come first; then by pin.
+/// What is known of the cost at which a pin is joined, and the pin. Ranks compare by cost; at the
+/// same cost, those that are only bounds come first; then by pin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Rank(u64);
 
@@ -15,19 +13,34 @@ impl Rank {
     /// Of a joined pin.
     pub(super) const JOINED: Self = Self(u64::MAX);
 
-    pub(super) fn new(pin: u32, key: PathKey) -> Self {
+    /// Of a pin whose path to the tree is known to cost this.
+    pub(super) const fn known(pin: u32, cost: u32) -> Self {
         // planted: near-bounds.1
-        let distance = key.cost() << 1 | u32::from(key.has_path());
-        Self(u64::from(distance) << 32 | u64::from(pin))
+        Self::new(pin, cost, true)
+    }
+
+    /// Of a pin that is not joined at a lower cost than this.
+    pub(super) const fn bound(pin: u32, cost: u32) -> Self {
+        // planted: near-bounds.2
+        Self::new(pin, cost, false)
+    }
+
+    const fn new(pin: u32, cost: u32, is_known: bool) -> Self {
+        Self((cost as u64) << 33 | (is_known as u64) << 32 | pin as u64)
     }
 
     pub(super) fn pin(self) -> u32 {
         self.0 as u32
     }
 
-    /// Whether the distance is known.
+    /// The cost, or its bound.
+    pub(super) const fn cost(self) -> u32 {
+        (self.0 >> 33) as u32
+    }
+
+    /// Whether the cost is known.
     pub(super) fn is_known(self) -> bool {
-        // planted: near-bounds.2
+        // planted: near-bounds.3
         self.0 >> 32 & 1 != 0
     }
 }
@@ -36,7 +49,6 @@ impl Rank {
 const GROUP: usize = 16;
 
 /// The ranks of a net's pins, and the least ones of groups.
-#[derive(Default)]
 pub(super) struct Ranks {
     /// First the ranks by pin; then, level by level, the least of each group of the level before.
     /// Each level is a number of whole groups, and the last one is a single group.
@@ -124,7 +136,7 @@ mod tests {
             costs in prop::collection::vec(0..2000_u32, 1..700),
             changes in prop::collection::vec((any::<prop::sample::Index>(), 0..2000_u32), 0..300),
         ) {
-            let rank = |pin: usize, cost| Rank::new(pin as u32, PathKey::at_least(cost));
+            let rank = |pin: usize, cost| Rank::known(pin as u32, cost);
             let all = costs.iter().enumerate().map(|(pin, &cost)| rank(pin, cost));
             let mut all: Vec<_> = all.collect();
             let mut ranks = Ranks::new(all.clone()).unwrap();
