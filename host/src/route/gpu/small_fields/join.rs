@@ -59,8 +59,8 @@ const FAR_FIELDS: usize = 8;
 const PINS_PER_FAR_FIELD: usize = 128;
 
 impl<'a> Join<'a> {
-    /// With the first pin as the tree. As long as no cell of the tree has a pin on its list, the pin
-    /// is not joined at a lower cost than its element of `bounds`.
+    /// With the first pin as the tree. As long as no cell of the tree has a pin on its list, the
+    /// pin is not joined at a lower cost than its element of `bounds`.
     pub(super) fn new(
         (net, window): (&'a Net, Window),
         near_net: NearNet,
