@@ -20,7 +20,7 @@
 //! |---|---|---|---|---|
 //! | in tiles, per net that is routed at the same time | 8, or 12 with several layers | 4, or 8 where labels need 64 bits | 4 | 0.3 for the tiles' sides, or 0.6 |
 //! | by fields, per net that is routed at the same time | 8 | some 64, and, up to 256 MiB, twice that for boxes that grow | 4 | 1/8 for the tree |
-//! | by small fields, likewise | 8 | 8 KB per pin, 12 per pin on its list | - | 8 for lists' ends and for pins |
+//! | by small fields, likewise | 8 | 8 KB per pin, 12 per listed pin | - | 8 for lists and pins |
 //! | by sweeps | 8, or 12 | 8 | 4 | 1/8 for the tree; 8 for steps where edges are free |
 //!
 //! And some 24 bytes per cell of a pin; while fields grow, up to 270 MB of labels.

@@ -185,9 +185,10 @@ impl<'a> Join<'a> {
     /// Adds a cell to the tree.
     #[inline(always)]
     fn add(&mut self, cell: Cell, lists: &Lists) {
-        let index = self.index(cell);
+        let list = self.list_of(cell);
+        let index = list as u32 - self.near_net.first_cell;
         self.tree.set(index);
-        self.nearest.offer(lists.of(self.list_of(cell)));
+        self.nearest.offer(lists.of(list));
         if !self.far_pins.is_empty()
             && let Some(pins) = self.far_pins.get(&index)
         {
@@ -200,8 +201,8 @@ impl<'a> Join<'a> {
     /// The index of a cell's list.
     #[inline(always)]
     fn list_of(&self, cell: Cell) -> usize {
-        let Window { x, y, .. } = self.window;
-        self.near_net.index(cell.x - x, cell.y - y) as usize
+        let NearNet { left, top, .. } = self.near_net;
+        self.near_net.index(cell.x - left, cell.y - top) as usize
     }
 
     fn cell_of(&self, pin: u32) -> Cell {

@@ -31,7 +31,8 @@ pub(crate) const MOST_SPREAD: f64 = SIZES[SIZES.len() - 1].1;
 /// The most cells of squares at the same time, of 1 GiB, and of windows.
 const CELLS_AT_ONCE: u64 = 1 << 27;
 /// The most pins of a net, with squares of any size.
-pub(crate) const MOST_PINS: f64 = (CELLS_AT_ONCE >> 10) as f64;
+pub(crate) const MOST_PINS: f64 =
+    CELLS_AT_ONCE as f64 / Square(SIZES[SIZES.len() - 1].0).cells() as f64;
 
 /// Routes nets as far as small fields reach, in the given windows. Nets of few pins, and those that
 /// do not suit, are left out.
