@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use trazar::distance::{CostDistanceOptions, CostSurface, Source, Sources, StepCost};
-use trazar::generate::{CompetingNets, blobs, cells, friction};
+use trazar::generate::{CompetingNets, RandomNets, blobs, cells, friction};
 use trazar::label::BandSource;
 use trazar::measure::MeasureOptions;
 use trazar::route::{DistanceOptions, Effort, NegotiationOptions, TreeKind};
@@ -277,11 +277,17 @@ fn the_processor_has_no_gpus_and_keeps_nothing_on_them() {
     emulator
         .cost_distance(&surface, &sources, &CostDistanceOptions::default())
         .unwrap();
-    let of_both = emulator.working_memory();
+    let of_two = emulator.working_memory();
+    let nets = RandomNets::default().width(20).height(20).pins(70);
+    let case = nets.generate(seed()).unwrap();
+    emulator
+        .route(&case.grid, &case.nets, &RouteOptions::default())
+        .unwrap();
+    let of_all = emulator.working_memory();
     assert!(
-        0 < of_tracing && of_tracing < of_both,
-        "{of_tracing} {of_both}"
+        0 < of_tracing && of_tracing < of_two && of_two < of_all,
+        "{of_tracing} {of_two} {of_all}"
     );
-    assert_eq!(emulator.release_working_memory(), of_both);
+    assert_eq!(emulator.release_working_memory(), of_all);
     assert_eq!(emulator.working_memory(), 0);
 }

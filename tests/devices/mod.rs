@@ -241,6 +241,7 @@ macro_rules! suite {
             route_small_fields {
                 routes_of_dense_pins
                 routes_to_what_squares_do_not_reach
+                routes_of_dense_nets_by_one_router
                 routes_along_winding_ways
                 routes_by_dear_edges
                 routes_of_many_dense_pins

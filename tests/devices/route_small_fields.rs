@@ -105,6 +105,34 @@ pub(crate) fn routes_to_what_squares_do_not_reach<D: Device>(device: &D) {
             assert_nets(device, &what, &grid, &[net]);
         }
     }
+    // Two cells of the tree are as far from a pin as its far field reaches.
+    let grid = RoutingGrid::uniform(73, 2, 1).unwrap();
+    let pins = [(6, 1), (7, 0), (70, 1)].map(|(x, y)| Cell::at(x, y));
+    let net = Net::from_cells(pins.into_iter().chain([pins[0]; 4]));
+    assert_nets(device, "two ends", &grid, &[net]);
+}
+
+/// Nets of several sizes by the same router, which keeps memory for their lists.
+pub(crate) fn routes_of_dense_nets_by_one_router<D: Device>(device: &D) {
+    let router = hooks::with_dense_pins(DeviceRouter::on(device.gpu(seed())), 2);
+    let mut random = Random::new(seed());
+    for side in [20, 5, 30, 1, 24] {
+        let grid = random_grid(
+            side,
+            side,
+            1,
+            Weights::Small,
+            u64::from(random.below(u32::MAX)),
+        );
+        let cells = (0..side * side / 9 + 2).map(|_| {
+            let (x, y) = (random.below(side), random.below(side));
+            Cell::at(x, y)
+        });
+        let net = Net::from_cells(cells);
+        if let Err(error) = check_nets_by(&router, &grid, &[net]) {
+            panic!("seed {}, side {side}: {error:?}", seed());
+        }
+    }
 }
 
 /// A way that winds through rows of eight cells, some with more steps than a key has room for. The
@@ -203,19 +231,22 @@ pub(crate) fn routes_between_groups<D: Device>(device: &D) {
 }
 
 /// A line of cells, whose end is too far from the tree at first. Once the pin behind its first edge
-/// is joined, which costs 20, the end is 19 cells from the tree, and so nearer than a pin that is
-/// joined at 25. But no square reaches that far.
+/// is joined, the end is 19 cells from the tree, and so nearer than a pin that is joined at five
+/// more than that edge costs. But no square reaches that far. Where the edge costs 40, the far
+/// field has grown twice by then.
 pub(crate) fn routes_to_pins_that_the_tree_comes_near<D: Device>(device: &D) {
-    let right = |x, y| match (x, y) {
-        (0, 1) => 20,
-        (_, 1) => 1,
-        _ => BLOCKED,
-    };
-    let down = |x, y| match (x, y) {
-        (0, 0) => 25,
-        _ => BLOCKED,
-    };
-    let grid = RoutingGrid::from_fn(24, 3, right, down).unwrap();
-    let net = Net::from_cells([(0, 1), (20, 1), (1, 1), (0, 0)].map(|(x, y)| Cell::at(x, y)));
-    assert_nets(device, "a line", &grid, &[net]);
+    for first in [20, 40] {
+        let right = |x, y| match (x, y) {
+            (0, 1) => first,
+            (_, 1) => 1,
+            _ => BLOCKED,
+        };
+        let down = |x, y| match (x, y) {
+            (0, 0) => first + 5,
+            _ => BLOCKED,
+        };
+        let grid = RoutingGrid::from_fn(24, 3, right, down).unwrap();
+        let net = Net::from_cells([(0, 1), (20, 1), (1, 1), (0, 0)].map(|(x, y)| Cell::at(x, y)));
+        assert_nets(device, &format!("a line after {first}"), &grid, &[net]);
+    }
 }

@@ -8,16 +8,17 @@ use trazar::generate::{self, CompetingNets, Pattern};
 use trazar::gpu::watched::{Allocation, Watched};
 use trazar::route::{
     DeviceGrid, DeviceRouteOptions, DeviceRouter, Fallback, FieldUse, NegotiationOptions, Net,
-    RouteAlgorithm, RouteOptions,
+    RouteAlgorithm, RouteOptions, RoutingGrid,
 };
 use trazar::{
-    BinaryImage, Connectivity, DeviceImage, DeviceImageBatch, DeviceLabeler, Engine, Error,
+    BinaryImage, Cell, Connectivity, DeviceImage, DeviceImageBatch, DeviceLabeler, Engine, Error,
     LabelAlgorithm, LabelOptions, TraceOptions,
 };
 use trazar_test_support::emulators::{emulator_of, seed};
 use trazar_test_support::grids::{Weights, random_grid};
 use trazar_test_support::labels::{ALGORITHMS, CONNECTIVITIES, difference, options};
 use trazar_test_support::routes::mistake;
+use trazar_test_support::seeds::Random;
 
 use crate::devices::label::check_labels;
 use crate::devices::route_fields::{check_nets, close_pins, pairs_far_apart};
@@ -367,6 +368,72 @@ fn nets_without_one_of_the_allocations_for_fields() {
     }
     // What joins paths together for the host is not for fields alone.
     assert!(in_tiles >= 13 && errors <= 2, "{in_tiles}, {errors}");
+}
+
+/// A net of many pins a few cells apart; and one with a pin that no square reaches, 38 columns from
+/// all others.
+fn dense_nets() -> [(RoutingGrid, Net); 2] {
+    let mut random = Random::new(1);
+    let mut pins = |count: u32, width| -> Vec<Cell> {
+        let cells = (0..count).map(|_| Cell::at(random.below(width), random.below(30)));
+        cells.collect()
+    };
+    let (dense, mut apart) = (pins(100, 30), pins(100, 12));
+    apart.push(Cell::at(49, 15));
+    let grid = |width| random_grid(width, 30, 1, Weights::Even, 1);
+    [
+        (grid(30), Net::from_cells(dense)),
+        (grid(50), Net::from_cells(apart)),
+    ]
+}
+
+/// Small fields, and larger ones on the host, join all pins of dense nets. Otherwise routes would
+/// be the same, but take longer.
+#[test]
+fn dense_nets_are_joined_by_small_fields_alone() {
+    for (grid, net) in dense_nets() {
+        let gpu = Watched::new(emulator_of(seed()));
+        check_nets(&gpu, &grid, &[net]).unwrap();
+        assert!(gpu.has_launched("list_near_pins"));
+        for kernel in [
+            "grow_fields",
+            "grow_wide_fields",
+            "join_pins",
+            "route_start",
+        ] {
+            assert!(!gpu.has_launched(kernel), "{kernel}");
+        }
+    }
+}
+
+/// Whichever allocation for small fields is refused, the host's for their lists too: other kernels
+/// route the net.
+#[test]
+fn dense_nets_without_one_of_the_allocations_for_small_fields() {
+    let [(grid, net), _] = dense_nets();
+    let nets = [net];
+    let expected = Engine::cpu().route(&grid, &nets, &RouteOptions::default());
+    let expected = expected.unwrap();
+    let mut by_others = 0;
+    for refused in 0.. {
+        let gpu = Watched::refusing(emulator_of(seed()), move |allocation| {
+            (allocation.number == refused).then(|| allocation.out_of_memory())
+        });
+        let Ok(on_device) = DeviceGrid::upload(&gpu, &grid) else {
+            continue;
+        };
+        let router = DeviceRouter::on(gpu.clone());
+        let found = router.route(&on_device, &nets, &DeviceRouteOptions::default());
+        if gpu.refused() == 0 {
+            break;
+        }
+        assert!(gpu.has_launched("join_pins"), "{refused}");
+        let mistake = mistake(found, &expected, RouteAlgorithm::Fields);
+        assert_eq!(mistake, None, "{refused}");
+        by_others += 1;
+    }
+    // Three arrays of pins, seven for fields and lists, two for the scan, and two on the host.
+    assert!(by_others >= 14, "{by_others}");
 }
 
 /// Once images of some sizes are labelled, others of these sizes need memory for their labels

@@ -213,6 +213,14 @@ fn copies_outside_a_buffer_are_refused() -> Result<(), CudaError> {
         buffer.write_from(device.locked_buffer(3)?).unwrap_err(),
         outside(0, 3)
     );
+    assert_eq!(
+        buffer.read_to(&mut device.locked_buffer(9)?).unwrap_err(),
+        CudaError::OutOfRange {
+            start: 0,
+            end: 10,
+            len: 9
+        }
+    );
     let other = stream.alloc_zeroed::<u32>(4)?;
     assert_eq!(
         buffer.copy_from(8, &other, 0..4).unwrap_err(),
@@ -247,6 +255,13 @@ fn pinned_copies_overlap_and_give_the_buffer_back() -> Result<(), CudaError> {
         .read_into(device.locked_buffer(host.len())?)?
         .wait()?;
     assert_eq!(&back[..], &host[..]);
+
+    let mut larger = device.locked_buffer(host.len() + 3)?;
+    larger.fill(7);
+    buffer.read_to(&mut larger)?;
+    let (values, rest) = larger.split_at(host.len());
+    assert_eq!(values, &host[..]);
+    assert_eq!(rest, [7; 3]);
 
     // Dropping a copy in flight waits for it: the buffer below would otherwise be freed under it.
     drop(buffer.read_into(host)?);

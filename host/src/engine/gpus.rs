@@ -36,7 +36,7 @@ pub(super) trait DeviceJobs: Send + Sync {
     /// The number of GPUs.
     fn gpus(&self) -> u32;
 
-    /// The bytes of the GPUs' memory that are kept for the next job.
+    /// The bytes of memory that are kept for the next job.
     fn working_memory(&self) -> u64;
 
     /// Frees that memory, and returns its number of bytes.
@@ -144,6 +144,7 @@ pub(super) struct Gpus<G: Gpu> {
     tracer: DeviceTracer<G>,
     /// The tracer's, with whose working memory it works.
     labeler: DeviceLabeler<G>,
+    /// It keeps host memory for lists.
     router: DeviceRouter<G>,
     /// It keeps its working memory too.
     costs: DeviceDistances<G>,
@@ -168,7 +169,9 @@ impl<G: Gpu> Gpus<G> {
 
     /// Gives back all working memory.
     fn release(&self) -> u64 {
-        self.tracer.release_working_memory() + self.costs.release_working_memory()
+        self.tracer.release_working_memory()
+            + self.costs.release_working_memory()
+            + self.router.release_working_memory()
     }
 
     /// Runs `work`, and again without working memory if there is too little memory.
@@ -190,7 +193,7 @@ impl<G: Gpu + Send + Sync + 'static> DeviceJobs for Gpus<G> {
     }
 
     fn working_memory(&self) -> u64 {
-        self.tracer.working_memory() + self.costs.working_memory()
+        self.tracer.working_memory() + self.costs.working_memory() + self.router.working_memory()
     }
 
     fn release_working_memory(&self) -> u64 {

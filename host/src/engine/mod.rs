@@ -255,8 +255,8 @@ impl Engine {
         self.opened().map_or(0, |device| device.gpus())
     }
 
-    /// The bytes of the GPU's memory that this engine and its clones keep between jobs; 0 on the
-    /// processor. It is freed automatically when a job would otherwise run out of memory.
+    /// The bytes of memory that this engine and its clones keep between jobs; 0 on the processor.
+    /// It is freed automatically when a job would otherwise run out of memory.
     ///
     /// - Labels, also of batches and of values, keep for all later images what the largest image so
     ///   far took besides image and labels: 1.2 bytes per pixel, and 4 bytes per run that was
@@ -265,9 +265,13 @@ impl Engine {
     ///   [`TraceAlgorithm::Fragments`](crate::TraceAlgorithm::Fragments) keep the memory in which
     ///   the last image was traced, for images of that size.
     /// - Cost distances keep the memory of the last search, for rasters of that size.
+    /// - Routes of nets with pins a few cells apart keep up to some 64 MiB of the host's memory,
+    ///   page-locked. Other routes keep nothing.
+    ///
+    /// All but that of routes is the GPU's memory.
     ///
     /// Several threads may use an engine: jobs that run at the same time have memory of their own,
-    /// of which the largest is kept. Routes keep nothing.
+    /// of which the largest is kept.
     ///
     /// ```
     /// use trazar::{BinaryImage, Engine, TraceOptions};

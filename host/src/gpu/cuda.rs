@@ -1,14 +1,17 @@
 //! [`Gpu`] for a stream of an NVIDIA GPU, with the library's kernels.
 
+use std::ops::Deref;
+
 use cuda_std::{Pod, View, ViewMut};
 
-use super::{FillValue, Gpu, GpuBuffer, KernelSpec, sealed};
+use super::{FillValue, Gpu, GpuBuffer, HostBuffer, KernelSpec, sealed};
 use crate::backend::Backend;
-use crate::cuda::{CudaError, DeviceBuffer, Queue};
+use crate::cuda::{CudaError, DeviceBuffer, LockedBuffer, Queue};
 use crate::error::Result;
 
 impl sealed::Sealed for Queue {}
 impl<T: Pod> sealed::Sealed for DeviceBuffer<T> {}
+impl<T: Pod> sealed::Sealed for LockedValues<T> {}
 
 /// The kernels are the library's: [`Queue::new`] loads no others, and the caller of
 /// [`Queue::with_module`] vouches for them.
@@ -17,6 +20,7 @@ impl<T: Pod> sealed::Sealed for DeviceBuffer<T> {}
 // checks its alignment. A stream does its work in order.
 unsafe impl Gpu for Queue {
     type Buffer<T: Pod> = DeviceBuffer<T>;
+    type HostBuffer<T: Pod> = LockedValues<T>;
 
     const BACKEND: Backend = Backend::Cuda;
 
@@ -38,6 +42,14 @@ unsafe impl Gpu for Queue {
         write: impl Fn(usize, &mut [u8]) -> bool + Sync,
     ) -> Result<Option<DeviceBuffer<u8>>> {
         Ok(self.stream().upload_computed(len, write)?)
+    }
+
+    fn copy_to_host<T: Pod>(
+        &self,
+        buffer: &DeviceBuffer<T>,
+        host: &mut LockedValues<T>,
+    ) -> Result<()> {
+        host.fill_from(buffer)
     }
 
     fn overlapping_queue(&self) -> Result<Option<Self>> {
@@ -125,5 +137,58 @@ impl<T: Pod> GpuBuffer<T> for DeviceBuffer<T> {
         T: FillValue,
     {
         Ok(self.fill(value)?)
+    }
+}
+
+/// Values in page-locked memory, which may have room for more.
+pub struct LockedValues<T: Pod> {
+    memory: Option<LockedBuffer<T>>,
+    len: usize,
+}
+
+impl<T: Pod> Default for LockedValues<T> {
+    fn default() -> Self {
+        Self {
+            memory: None,
+            len: 0,
+        }
+    }
+}
+
+impl<T: Pod> LockedValues<T> {
+    /// Replaces the values by those of `buffer`. New memory has room for a quarter more, so that
+    /// the next buffer may be somewhat larger.
+    fn fill_from(&mut self, buffer: &DeviceBuffer<T>) -> Result<()> {
+        self.len = 0;
+        // Memory that is too small is freed before the new is taken.
+        let has_room = |memory: &LockedBuffer<T>| memory.len() >= buffer.len();
+        let memory = match self.memory.take().filter(has_room) {
+            Some(memory) => memory,
+            None => {
+                let room = buffer.len() + buffer.len() / 4;
+                buffer.stream().device().locked_buffer(room)?
+            }
+        };
+        let memory = self.memory.insert(memory);
+        buffer.read_to(memory)?;
+        self.len = buffer.len();
+        Ok(())
+    }
+}
+
+impl<T: Pod> Deref for LockedValues<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        self.memory
+            .as_ref()
+            .map_or(&[], |memory| &memory[..self.len])
+    }
+}
+
+impl<T: Pod> HostBuffer<T> for LockedValues<T> {
+    fn bytes(&self) -> u64 {
+        let memory = self.memory.as_ref();
+        memory.map_or(0, |memory| size_of_val(&memory[..]) as u64)
     }
 }

@@ -3,13 +3,14 @@
 use cuda_std::emulator::{Buffer, Emulator};
 use cuda_std::{Pod, View, ViewMut};
 
-use super::{FillValue, Gpu, GpuBuffer, KernelSpec, sealed};
+use super::{FillValue, Gpu, GpuBuffer, HostBuffer, KernelSpec, sealed};
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::memory::zeroed_vec;
 
 impl sealed::Sealed for Emulator {}
 impl<T: Pod> sealed::Sealed for Buffer<T> {}
+impl<T: Pod> sealed::Sealed for Vec<T> {}
 
 /// A launch runs the whole grid before it returns, so nothing has to wait. But if a GPU would have
 /// to wait, a missing [`acquire`](Gpu::acquire) or [`release`](Gpu::release) is a fault.
@@ -17,6 +18,7 @@ impl<T: Pod> sealed::Sealed for Buffer<T> {}
 // Launches return when they are done.
 unsafe impl Gpu for Emulator {
     type Buffer<T: Pod> = Buffer<T>;
+    type HostBuffer<T: Pod> = Vec<T>;
 
     const BACKEND: Backend = Backend::Emulator;
 
@@ -42,6 +44,11 @@ unsafe impl Gpu for Emulator {
             return Ok(None);
         }
         Ok(Some(self.upload(&bytes)?))
+    }
+
+    fn copy_to_host<T: Pod>(&self, buffer: &Buffer<T>, host: &mut Vec<T>) -> Result<()> {
+        *host = buffer.to_vec()?;
+        Ok(())
     }
 
     fn multiprocessors(&self) -> u32 {
@@ -103,5 +110,11 @@ impl<T: Pod> GpuBuffer<T> for Buffer<T> {
         T: FillValue,
     {
         Ok(self.fill(value)?)
+    }
+}
+
+impl<T: Pod> HostBuffer<T> for Vec<T> {
+    fn bytes(&self) -> u64 {
+        size_of_val(&self[..]) as u64
     }
 }

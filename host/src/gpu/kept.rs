@@ -4,13 +4,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Memory in which a job of some kind works.
 pub(crate) trait WorkingMemory {
-    /// The bytes of the GPU's memory that it takes.
+    /// The bytes that it takes.
     fn bytes(&self) -> u64;
 }
 
 /// The working memory of the jobs on one queue, between two of them. Clones share it.
 ///
-/// A job takes it, and puts it back once its work is queued. A job that finds none, because it is
+/// A job takes it, and puts it back once its work is queued or done. A job that finds none, because it is
 /// the first or another thread's job has it, works in new memory.
 #[derive(Debug)]
 pub(crate) struct Kept<T>(Arc<Mutex<Option<T>>>);

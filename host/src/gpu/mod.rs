@@ -79,6 +79,9 @@ pub unsafe trait Gpu:
     /// An array of elements in its memory. It may be sent between threads.
     type Buffer<T: Pod>: GpuBuffer<T> + Send;
 
+    /// An array of elements in the host's memory, to which copies are fast.
+    type HostBuffer<T: Pod>: HostBuffer<T>;
+
     /// Which backend this is.
     const BACKEND: Backend;
 
@@ -117,6 +120,18 @@ pub unsafe trait Gpu:
         len: usize,
         write: impl Fn(usize, &mut [u8]) -> bool + Sync,
     ) -> Result<Option<Self::Buffer<u8>>>;
+
+    /// Copies all elements of `buffer` to `host`, which then has these and no others. Waits for the
+    /// copy. Page-locked memory of `host` is used again if it is large enough; new memory has room
+    /// for a quarter more.
+    ///
+    /// # Errors
+    /// Not enough memory; an earlier kernel's failure.
+    fn copy_to_host<T: Pod>(
+        &self,
+        buffer: &Self::Buffer<T>,
+        host: &mut Self::HostBuffer<T>,
+    ) -> Result<()>;
 
     /// Another queue of the same GPU, whose copies and launches overlap with those of this one.
     /// `None` if the backend has none: the emulator does one thing after the other.
@@ -281,6 +296,14 @@ pub trait GpuBuffer<T: Pod>: sealed::Sealed + fmt::Debug {
     fn fill(&mut self, value: T) -> Result<()>
     where
         T: FillValue;
+}
+
+/// An array of elements in the host's memory, filled by [`Gpu::copy_to_host`]. For a GPU, the
+/// memory is page-locked, which takes 0.5 to 0.8 ms per MiB, so it should be kept from one copy to
+/// the next. Implemented in this crate alone.
+pub trait HostBuffer<T: Pod>: sealed::Sealed + Default + Deref<Target = [T]> + Send + Sync {
+    /// The bytes of memory that it takes.
+    fn bytes(&self) -> u64;
 }
 
 /// An array without elements, for a kernel that gets one only at times.

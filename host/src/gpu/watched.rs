@@ -10,7 +10,7 @@ use super::{Gpu, KernelSpec, LaunchConfig, Launcher, Pod, sealed};
 use crate::backend::Backend;
 use crate::error::{Error, Result};
 
-/// An allocation on a [`Watched`] emulator.
+/// An allocation on a [`Watched`] emulator, or of host memory for a copy from it.
 #[derive(Clone, Copy, Debug)]
 pub struct Allocation {
     /// How many came before it.
@@ -129,6 +129,7 @@ impl sealed::Sealed for Watched {}
 // SAFETY: buffers and launches are the emulator's.
 unsafe impl Gpu for Watched {
     type Buffer<T: Pod> = Buffer<T>;
+    type HostBuffer<T: Pod> = Vec<T>;
 
     const BACKEND: Backend = Backend::Emulator;
 
@@ -154,6 +155,11 @@ unsafe impl Gpu for Watched {
     ) -> Result<Option<Buffer<u8>>> {
         self.allocate::<u8>(len)?;
         Gpu::upload_computed(&self.emulator, len, write)
+    }
+
+    fn copy_to_host<T: Pod>(&self, buffer: &Buffer<T>, host: &mut Vec<T>) -> Result<()> {
+        self.allocate::<T>(buffer.len())?;
+        Gpu::copy_to_host(&self.emulator, buffer, host)
     }
 
     fn multiprocessors(&self) -> u32 {

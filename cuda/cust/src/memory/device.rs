@@ -475,6 +475,24 @@ impl<T: Pod> DeviceBuffer<T> {
         InFlight::after(&self.stream, values)
     }
 
+    /// Copies all elements to the first ones of `values`, at the full speed of the bus, and waits
+    /// for it.
+    ///
+    /// # Errors
+    /// [`CudaError::OutOfRange`] if `values` has fewer elements; [`CudaError::WrongDevice`];
+    /// [`CudaError::Execution`] if a kernel has crashed.
+    pub fn read_to(&self, values: &mut LockedBuffer<T>) -> CudaResult<()> {
+        self.check_same_device(values)?;
+        let len = values.len();
+        let Some(values) = values.get_mut(..self.len) else {
+            let (start, end) = (0, self.len);
+            return Err(CudaError::OutOfRange { start, end, len });
+        };
+        // SAFETY: the slice is borrowed past `synchronize`.
+        unsafe { self.queue_read(0, values) }?;
+        self.stream.synchronize()
+    }
+
     /// Queues a copy of `range` of `from` to the elements from `start` on. The two buffers may
     /// belong to different streams: each stream waits for the work queued so far on the other.
     ///
@@ -563,10 +581,13 @@ impl<T: Pod> DeviceBuffer<T> {
     }
 
     fn check_locked(&self, values: &LockedBuffer<T>) -> CudaResult<()> {
-        self.stream
-            .device()
-            .check_same("the page-locked buffer", values.device())?;
+        self.check_same_device(values)?;
         self.check_len(values.len())
+    }
+
+    fn check_same_device(&self, values: &LockedBuffer<T>) -> CudaResult<()> {
+        let device = self.stream.device();
+        device.check_same("the page-locked buffer", values.device())
     }
 }
 

@@ -25,8 +25,9 @@
 //!
 //! And some 24 bytes per cell of a pin; while fields grow, up to 270 MB of labels.
 //!
-//! On the host, small fields take up to 0.4 MB per pin that needs a larger field: at most 8 such
-//! pins per net, and one more for each 128 of its pins.
+//! On the host, small fields take 12 bytes per listed pin and 4 per cell of the nets' windows; and
+//! up to 0.4 MB per pin that needs a larger field: at most 8 such pins per net, and one more for
+//! each 128 of its pins.
 
 mod fields;
 mod grid;
@@ -47,9 +48,10 @@ use super::{DeviceRouteAlgorithm, DeviceRouteOptions, Distances, RouteAlgorithm}
 use crate::error::Error;
 use crate::error::Result;
 use crate::geometry::Cell;
-use crate::gpu::{Gpu, GpuBuffer};
+use crate::gpu::{Gpu, GpuBuffer, Kept};
 use crate::progress::Progress;
 use grid::Rows;
+use small_fields::KeptLists;
 
 /// Routes on one GPU. Clones work on the same queue.
 ///
@@ -71,6 +73,7 @@ use grid::Rows;
 pub struct DeviceRouter<G: Gpu> {
     gpu: G,
     field_settings: fields::Settings,
+    lists: Kept<KeptLists<G>>,
 }
 
 #[cfg(feature = "cuda")]
@@ -90,6 +93,7 @@ impl<G: Gpu> DeviceRouter<G> {
         Self {
             gpu,
             field_settings: fields::Settings::default(),
+            lists: Kept::default(),
         }
     }
 
@@ -102,6 +106,35 @@ impl<G: Gpu> DeviceRouter<G> {
     /// The queue that it works on, with the kernels.
     pub fn gpu(&self) -> &G {
         &self.gpu
+    }
+
+    /// The bytes of host memory that the router and its clones keep for their next nets of pins a
+    /// few cells apart: up to some 64 MiB, for the lists that small fields make of such nets. For a
+    /// GPU, the memory is page-locked.
+    ///
+    /// ```
+    /// use trazar::emulator::Emulator;
+    /// use trazar::generate::RandomNets;
+    /// use trazar::route::DeviceRouteOptions;
+    /// use trazar::{DeviceGrid, DeviceRouter};
+    ///
+    /// let router = DeviceRouter::on(Emulator::new(0));
+    /// let case = RandomNets::default().width(20).height(20).pins(70).generate(1)?;
+    /// let grid = DeviceGrid::upload(router.gpu(), &case.grid)?;
+    /// router.route(&grid, &case.nets, &DeviceRouteOptions::default())?;
+    /// let kept = router.working_memory();
+    /// assert!(kept > 0);
+    /// assert_eq!(router.release_working_memory(), kept);
+    /// assert_eq!(router.working_memory(), 0);
+    /// # Ok::<(), trazar::Error>(())
+    /// ```
+    pub fn working_memory(&self) -> u64 {
+        self.lists.bytes()
+    }
+
+    /// Gives the [working memory](Self::working_memory) back, and says how many bytes that was.
+    pub fn release_working_memory(&self) -> u64 {
+        self.lists.release()
     }
 
     /// Joins the pins of each net by a tree, independently of the other nets: all nets at the same
@@ -124,9 +157,7 @@ impl<G: Gpu> DeviceRouter<G> {
     ) -> Result<Vec<Route>> {
         let windows = grid.windows(nets)?;
         match options.algorithm {
-            DeviceRouteAlgorithm::Fields => {
-                fields::route(&self.gpu, self.field_settings, grid, nets, &windows)
-            }
+            DeviceRouteAlgorithm::Fields => fields::route(self, grid, nets, &windows),
             DeviceRouteAlgorithm::Tiles => tiles::route(&self.gpu, grid, nets, &windows),
         }
     }

@@ -14,7 +14,7 @@ mod places;
 mod reach;
 
 use super::grid::DeviceGrid;
-use super::{small_fields, tiles};
+use super::{DeviceRouter, small_fields, tiles};
 use crate::Result;
 use crate::geometry::Window;
 use crate::gpu::Gpu;
@@ -54,15 +54,15 @@ impl Default for Settings {
 
 /// Routes nets on `grid`, in the given windows. The routes say how they were found.
 pub(super) fn route<G: Gpu>(
-    gpu: &G,
-    settings: Settings,
+    router: &DeviceRouter<G>,
     grid: &DeviceGrid<G>,
     nets: &[Net],
     windows: &[Window],
 ) -> Result<Vec<Route>> {
-    let by_small_fields = small_fields::route(gpu, settings, grid, nets, windows)?;
+    let gpu = &router.gpu;
+    let by_small_fields = small_fields::route(router, grid, nets, windows)?;
     finish(by_small_fields, nets, windows, |nets, windows| {
-        let by_fields = by_fields(gpu, settings, grid, nets, windows)?;
+        let by_fields = by_fields(gpu, router.field_settings, grid, nets, windows)?;
         finish(by_fields, nets, windows, |nets, windows| {
             tiles::route(gpu, grid, nets, windows)
         })

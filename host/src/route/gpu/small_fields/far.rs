@@ -97,6 +97,13 @@ impl FarField {
                 }
             }
         }
+        // The limit may be the distance of cells that came before the one which leads out.
+        // planted: far-edge
+        while let Some(&cell) = field.cells.last()
+            && field.distances[cell as usize] >= field.limit
+        {
+            field.cells.pop();
+        }
         Ok(field)
     }
 
@@ -104,10 +111,21 @@ impl FarField {
         self.window.to_whole(self.part.cell(index))
     }
 
-    /// The cells with distances below the limit, and these.
+    /// The cells with distances below the limit, the nearest ones first, and the distances.
     pub(super) fn cells(&self) -> impl Iterator<Item = (Cell, u64)> {
         let cells = self.cells.iter();
         cells.map(|&cell| (self.cell(cell), self.distances[cell as usize]))
+    }
+
+    /// The distance of a cell from the pin, if it is below the limit.
+    #[inline(always)]
+    pub(super) fn distance(&self, cell: Cell) -> Option<u64> {
+        if !self.window.contains(cell) {
+            return None;
+        }
+        let index = self.part.index(self.window.to_part(cell));
+        let distance = self.distances[index as usize];
+        (distance < self.limit).then_some(distance)
     }
 
     /// The path from the pin to the tree, which is at the distance `cost`, below the limit.

@@ -1,14 +1,12 @@
 //! Joining the pins of a net by their small fields: again and again the nearest one.
 
-use std::collections::HashMap;
-
 use trazar_kernels::route::small_fields::{NearNet, NearPin, PathKey};
 
 use super::far::{self, FarField};
 use super::ranks::{Rank, Ranks};
 use crate::Result;
 use crate::geometry::{Cell, Window};
-use crate::memory::{collect, extend, prefetch, push, reserve, reserve_in_map};
+use crate::memory::{collect, extend, prefetch, push, reserve};
 use crate::route::cell_bits::CellBits;
 use crate::route::gpu::fields::InFields;
 use crate::route::grid::RoutingGrid;
@@ -18,15 +16,24 @@ use crate::route::tree::{FieldUse, Route};
 
 /// The pins near each cell of all windows of a batch, without those that the tree will not join
 /// from there.
-pub(super) struct Lists {
+#[derive(Clone, Copy)]
+pub(super) struct Lists<'a> {
     /// By cell: where its list begins, and, as the next element, where it ends.
-    pub(super) ends: Vec<u32>,
-    pub(super) pins: Vec<NearPin>,
+    pub(super) ends: &'a [u32],
+    pub(super) pins: &'a [NearPin],
 }
 
-impl Lists {
+impl Lists<'_> {
+    /// Where the list of a cell begins and ends.
+    #[inline(always)]
+    fn range(&self, cell: usize) -> [usize; 2] {
+        [cell, cell + 1].map(|cell| self.ends[cell] as usize)
+    }
+
+    #[inline(always)]
     fn of(&self, cell: usize) -> &[NearPin] {
-        &self.pins[self.ends[cell] as usize..self.ends[cell + 1] as usize]
+        let [begin, end] = self.range(cell);
+        &self.pins[begin..end]
     }
 }
 
@@ -36,14 +43,13 @@ pub(super) struct Join<'a> {
     window: Window,
     /// The net as the kernels took it.
     near_net: NearNet,
+    /// By pin: its cell, as the kernels took it.
+    pin_cells: &'a [u32],
     nearest: Nearest,
     /// The tree's cells, by their indices among those of the net.
     tree: CellBits,
-    /// By pin.
-    far_fields: HashMap<u32, FarField>,
-    /// By cell: the pins with far fields that small fields do not reach from there, and how far
-    /// they are.
-    far_pins: HashMap<u32, Vec<(u32, u32)>>,
+    /// The pins with far fields that are not joined.
+    far_pins: Vec<FarPin>,
     /// How many far fields may still grow.
     far_left: usize,
     /// The pins in the order of joining, the costs of their paths, where these end, and their
@@ -52,6 +58,14 @@ pub(super) struct Join<'a> {
     costs: Vec<u64>,
     ends: Vec<usize>,
     cells: Vec<Cell>,
+}
+
+/// A pin with a far field.
+struct FarPin {
+    pin: u32,
+    /// Small fields account for all paths that cost less.
+    bound: u32,
+    field: FarField,
 }
 
 /// Far fields that may grow, and pins for each that may.
@@ -63,19 +77,19 @@ impl<'a> Join<'a> {
     /// pin is not joined at a lower cost than its element of `bounds`.
     pub(super) fn new(
         (net, window): (&'a Net, Window),
-        near_net: NearNet,
+        (near_net, pin_cells): (NearNet, &'a [u32]),
         bounds: &[u32],
-        lists: &Lists,
+        lists: Lists<'_>,
     ) -> Result<Self> {
         let pins = net.pins.len();
         let mut join = Self {
             net,
             window,
             near_net,
+            pin_cells,
             nearest: Nearest::new(bounds)?,
             tree: CellBits::new(NearNet::cells(window.width, window.height) as u32)?,
-            far_fields: HashMap::new(),
-            far_pins: HashMap::new(),
+            far_pins: Vec::new(),
             far_left: FAR_FIELDS + pins / PINS_PER_FAR_FIELD,
             pins: Vec::new(),
             costs: Vec::new(),
@@ -95,7 +109,7 @@ impl<'a> Join<'a> {
     /// Joins pins, each time the nearest one. Ends when all are joined, or when it is not known
     /// which is the nearest; then returns the pin that may be, if its far field may
     /// [grow](Self::grow).
-    pub(super) fn run(&mut self, lists: &Lists) -> Result<Option<u32>> {
+    pub(super) fn run(&mut self, lists: Lists<'_>) -> Result<Option<u32>> {
         loop {
             let nearest = self.nearest.ranks.least();
             if nearest == Rank::JOINED {
@@ -110,16 +124,20 @@ impl<'a> Join<'a> {
     }
 
     /// Joins the nearest pin.
-    fn join(&mut self, nearest: Rank, lists: &Lists) -> Result<()> {
+    fn join(&mut self, nearest: Rank, lists: Lists<'_>) -> Result<()> {
         let pin = nearest.pin();
-        let path = self.nearest.join(pin);
-        let far_field = self.far_fields.remove(&pin);
+        let path = std::mem::replace(&mut self.nearest.keys[pin as usize], JOINED);
+        let far_pin = self.take_far_pin(pin);
         let first = self.cells.len();
         if path.has_path() {
             let start = self.cell_of(pin);
-            let cells = path.cells((start.x, start.y));
-            extend(&mut self.cells, cells.map(|(x, y)| Cell::at(x, y)), PATHS)?;
-        } else if let Some(field) = far_field {
+            reserve(&mut self.cells, path.steps() as usize + 1, PATHS)?;
+            for (x, y) in path.cells((start.x, start.y)) {
+                let cell = Cell::at(x, y);
+                prefetch(lists.ends, self.list_of(cell));
+                self.cells.push(cell);
+            }
+        } else if let Some(FarPin { field, .. }) = far_pin {
             let is_on_tree = |cell| self.tree.has(self.index(cell));
             let path = field.path(nearest.cost().into(), is_on_tree)?;
             extend(&mut self.cells, path, PATHS)?;
@@ -127,13 +145,14 @@ impl<'a> Join<'a> {
         // The last cell is on the tree.
         // planted: near-offered
         let new = first..self.cells.len() - 1;
-        for i in new.clone() {
-            prefetch(&lists.ends, self.list_of(self.cells[i]));
+        for &cell in &self.cells[new.clone()] {
+            // A list is rarely on more than two cache lines.
+            let [begin, end] = lists.range(self.list_of(cell));
+            prefetch(lists.pins, begin);
+            prefetch(lists.pins, end.wrapping_sub(1));
         }
-        for i in new.clone() {
-            let list = self.list_of(self.cells[i]);
-            prefetch(&lists.pins, lists.ends[list] as usize);
-        }
+        // Updating the ranks takes about as long as the lists take to arrive.
+        self.nearest.ranks.set(pin, Rank::JOINED);
         for i in new {
             self.add(self.cells[i], lists);
         }
@@ -151,49 +170,50 @@ impl<'a> Join<'a> {
     /// Grows the far field of a pin that may be the nearest one, on the `part` of the grid
     /// [around it](Self::part_around).
     pub(super) fn grow(&mut self, pin: u32, part: RoutingGrid) -> Result<()> {
-        let bound = self.nearest.keys[pin as usize].cost();
-        let most = (2 * bound).min(PathKey::MOST_COST);
+        let known = self.nearest.keys[pin as usize].cost();
+        // A field that has grown before is replaced.
+        // planted: far-again
+        let bound = self.take_far_pin(pin).map_or(known, |far| far.bound);
+        let most = (2 * known).min(PathKey::MOST_COST);
         let (cell, within) = (self.cell_of(pin), self.part_around(pin));
         let field = FarField::grow(part, within, self.window, cell, most.into())?;
         let limit = field.limit as u32;
-        self.far_left = match limit > bound {
+        self.far_left = match limit > known {
             true => self.far_left - 1,
-            // The part of the grid ends there: a second field would not reach farther.
+            // The part of the grid ends there: another field would not reach farther.
             false => 0,
         };
-        let mut rank = Rank::bound(pin, limit.max(bound));
-        for (cell, cost) in field.cells() {
-            let (index, cost) = (self.index(cell), cost as u32);
-            // Lists cover these cells, or another pin lies between.
-            if cost < bound {
-                continue;
-            }
-            // planted: far-tree
-            if self.tree.has(index) {
-                rank = rank.min(Rank::known(pin, cost));
-            }
-            reserve_in_map(&mut self.far_pins, PINS)?;
-            push(self.far_pins.entry(index).or_default(), (pin, cost), PINS)?;
-        }
+        // planted: far-tree
+        let is_on_tree = |cell| self.tree.has(self.index(cell));
+        let mut cells = field.cells().skip_while(|&(_, cost)| cost < bound.into());
+        let rank = match cells.find(|&(cell, _)| is_on_tree(cell)) {
+            Some((_, cost)) => Rank::known(pin, cost as u32),
+            None => Rank::bound(pin, limit.max(known)),
+        };
+        drop(cells);
         self.nearest.keys[pin as usize] = PathKey::at_least(rank.cost());
         self.nearest.ranks.set(pin, rank);
-        reserve_in_map(&mut self.far_fields, PINS)?;
-        self.far_fields.insert(pin, field);
-        Ok(())
+        push(&mut self.far_pins, FarPin { pin, bound, field }, PINS)
+    }
+
+    /// Takes a pin out of those with far fields, if it is one.
+    fn take_far_pin(&mut self, pin: u32) -> Option<FarPin> {
+        let index = self.far_pins.iter().position(|far| far.pin == pin)?;
+        Some(self.far_pins.swap_remove(index))
     }
 
     /// Adds a cell to the tree.
     #[inline(always)]
-    fn add(&mut self, cell: Cell, lists: &Lists) {
+    fn add(&mut self, cell: Cell, lists: Lists<'_>) {
         let list = self.list_of(cell);
         let index = list as u32 - self.near_net.first_cell;
         self.tree.set(index);
         self.nearest.offer(lists.of(list));
-        if !self.far_pins.is_empty()
-            && let Some(pins) = self.far_pins.get(&index)
-        {
-            for &(pin, cost) in pins {
-                self.nearest.offer_far(pin, cost);
+        for FarPin { pin, bound, field } in &self.far_pins {
+            if let Some(cost) = field.distance(cell)
+                && cost >= (*bound).into()
+            {
+                self.nearest.offer_far(*pin, cost as u32);
             }
         }
     }
@@ -205,8 +225,11 @@ impl<'a> Join<'a> {
         self.near_net.index(cell.x - left, cell.y - top) as usize
     }
 
+    /// The cell of a pin: for the first one, any of its cells.
     fn cell_of(&self, pin: u32) -> Cell {
-        self.net.pins[pin as usize].cells[0]
+        let Window { x, y, width, .. } = self.window;
+        let cell = self.pin_cells[pin as usize];
+        Cell::at(x + cell % width, y + cell / width)
     }
 
     /// The index of a cell among those of the net.
@@ -254,12 +277,6 @@ impl Nearest {
         (keys[0], ranks[0]) = (JOINED, Rank::JOINED);
         let ranks = Ranks::new(ranks)?;
         Ok(Self { keys, ranks })
-    }
-
-    /// Joins a pin. Returns what was known of the path to it.
-    fn join(&mut self, pin: u32) -> PathKey {
-        self.ranks.set(pin, Rank::JOINED);
-        std::mem::replace(&mut self.keys[pin as usize], JOINED)
     }
 
     /// Offers a cell of the tree to the pins on its list: lowers the keys for which the path from

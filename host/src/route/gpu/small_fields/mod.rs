@@ -8,14 +8,17 @@ mod far;
 mod join;
 mod ranks;
 
-use rayon::prelude::*;
-use trazar_kernels::route::small_fields::{self, MOST_SIDE, NearNet, NearNets, Square};
+use std::fmt;
 
-use super::fields::{InFields, Settings};
+use rayon::prelude::*;
+use trazar_kernels::route::small_fields::{self, MOST_SIDE, NearNet, NearNets, NearPin, Square};
+
+use super::DeviceRouter;
+use super::fields::InFields;
 use super::grid::DeviceGrid;
 use crate::Result;
 use crate::geometry::{Cell, Window};
-use crate::gpu::{Gpu, GpuBuffer, Lent, Scanner};
+use crate::gpu::{Gpu, GpuBuffer, HostBuffer, Lent, Scanner, WorkingMemory};
 use crate::memory::{collect, extend, par_try_collect, push};
 use crate::route::net::Net;
 use crate::route::net_by_net::{PATHS, PINS};
@@ -34,11 +37,80 @@ const CELLS_AT_ONCE: u64 = 1 << 27;
 pub(crate) const MOST_PINS: f64 =
     CELLS_AT_ONCE as f64 / Square(SIZES[SIZES.len() - 1].0).cells() as f64;
 
+/// The most bytes of lists that come to the host in memory that a router keeps, which has room for
+/// a quarter more.
+const MOST_KEPT: u64 = 48 << 20;
+
+/// The host memory of lists that a router keeps.
+pub(super) struct KeptLists<G: Gpu> {
+    ends: G::HostBuffer<u32>,
+    pins: G::HostBuffer<NearPin>,
+}
+
+impl<G: Gpu> Default for KeptLists<G> {
+    fn default() -> Self {
+        Self {
+            ends: Default::default(),
+            pins: Default::default(),
+        }
+    }
+}
+
+impl<G: Gpu> fmt::Debug for KeptLists<G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "KeptLists({} bytes)", self.bytes())
+    }
+}
+
+impl<G: Gpu> WorkingMemory for KeptLists<G> {
+    fn bytes(&self) -> u64 {
+        self.ends.bytes() + self.pins.bytes()
+    }
+}
+
+/// Lists on the host.
+enum HostLists<G: Gpu> {
+    Kept(KeptLists<G>),
+    /// Large ones, in memory of their own.
+    Own(Vec<u32>, Vec<NearPin>),
+}
+
+impl<G: Gpu> HostLists<G> {
+    /// Copies lists, if possible to the memory that the router keeps.
+    fn copy(
+        router: &DeviceRouter<G>,
+        ends: &G::Buffer<u32>,
+        pins: &G::Buffer<NearPin>,
+    ) -> Result<Self> {
+        if ends.bytes() + pins.bytes() > MOST_KEPT {
+            return Ok(Self::Own(ends.to_vec()?, pins.to_vec()?));
+        }
+        let mut memory = router.lists.take().unwrap_or_default();
+        router.gpu.copy_to_host(ends, &mut memory.ends)?;
+        router.gpu.copy_to_host(pins, &mut memory.pins)?;
+        Ok(Self::Kept(memory))
+    }
+
+    fn lists(&self) -> Lists<'_> {
+        let (ends, pins) = match self {
+            Self::Kept(memory) => (&memory.ends[..], &memory.pins[..]),
+            Self::Own(ends, pins) => (&ends[..], &pins[..]),
+        };
+        Lists { ends, pins }
+    }
+
+    /// Gives the router its memory back.
+    fn put_back(self, router: &DeviceRouter<G>) {
+        if let Self::Kept(memory) = self {
+            router.lists.put(memory);
+        }
+    }
+}
+
 /// Routes nets as far as small fields reach, in the given windows. Nets of few pins, and those that
 /// do not suit, are left out.
 pub(super) fn route<G: Gpu>(
-    gpu: &G,
-    settings: Settings,
+    router: &DeviceRouter<G>,
     grid: &DeviceGrid<G>,
     nets: &[Net],
     windows: &[Window],
@@ -55,15 +127,17 @@ pub(super) fn route<G: Gpu>(
         for (index, (net, &window)) in nets.iter().zip(windows).enumerate() {
             let mean = (area(window) as f64 / net.pins.len() as f64).sqrt();
             let is_dense = mean > denser && mean <= spread;
-            if net.pins.len() < settings.dense_pins || !is_dense || !suits(net, square) {
+            if net.pins.len() < router.field_settings.dense_pins || !is_dense || !suits(net, square)
+            {
                 continue;
             }
             if !batch.has_room_for(net, window) {
-                std::mem::replace(&mut batch, Batch::new(square)).route(gpu, grid, &mut found)?;
+                std::mem::replace(&mut batch, Batch::new(square))
+                    .route(router, grid, &mut found)?;
             }
             batch.add(index, net, window)?;
         }
-        batch.route(gpu, grid, &mut found)?;
+        batch.route(router, grid, &mut found)?;
         denser = spread;
     }
     Ok(found)
@@ -135,11 +209,16 @@ impl<'a> Batch<'a> {
     }
 
     /// Routes the batch's nets, as far as small fields reach.
-    fn route<G: Gpu>(self, gpu: &G, grid: &DeviceGrid<G>, found: &mut [InFields]) -> Result<()> {
+    fn route<G: Gpu>(
+        self,
+        router: &DeviceRouter<G>,
+        grid: &DeviceGrid<G>,
+        found: &mut [InFields],
+    ) -> Result<()> {
         if self.nets.is_empty() {
             return Ok(());
         }
-        match self.join(gpu, grid) {
+        match self.join(router, grid) {
             // Larger fields, or tiles, may take less memory.
             Err(error) if error.is_out_of_memory() => Ok(()),
             Err(error) => Err(error),
@@ -153,7 +232,12 @@ impl<'a> Batch<'a> {
     }
 
     /// The trees of the batch's nets.
-    fn join<G: Gpu>(&self, gpu: &G, grid: &DeviceGrid<G>) -> Result<Vec<InFields>> {
+    fn join<G: Gpu>(
+        &self,
+        router: &DeviceRouter<G>,
+        grid: &DeviceGrid<G>,
+    ) -> Result<Vec<InFields>> {
+        let gpu = &router.gpu;
         let of_nets = gpu.upload(&self.near_nets)?;
         let owners = gpu.upload(&self.owners)?;
         let cells = gpu.upload(&self.cells)?;
@@ -162,17 +246,19 @@ impl<'a> Batch<'a> {
             owners: owners.view(),
             cells: cells.view(),
         };
-        let (lists, bounds) = self.lists(gpu, grid, nets)?;
+        let (host_lists, bounds) = self.list(router, grid, nets)?;
+        let lists = host_lists.lists();
         crate::threads::ensure();
         let joins = self.nets.par_iter().zip(&self.near_nets);
         let joins = joins.map(|(&(net, window, _), near_net)| {
             let first_pin = near_net.first_pin as usize;
-            let bounds = &bounds[first_pin..first_pin + net.pins.len()];
-            Join::new((net, window), *near_net, bounds, &lists)
+            let pins = first_pin..first_pin + net.pins.len();
+            let (cells, bounds) = (&self.cells[pins.clone()], &bounds[pins]);
+            Join::new((net, window), (*near_net, cells), bounds, lists)
         });
         let mut joins = par_try_collect(joins, PATHS)?;
         let mut may_be_nearest =
-            par_try_collect(joins.par_iter_mut().map(|join| join.run(&lists)), PATHS)?;
+            par_try_collect(joins.par_iter_mut().map(|join| join.run(lists)), PATHS)?;
         while may_be_nearest.iter().any(Option::is_some) {
             // Buffers cannot be used by several threads at once.
             let mut parts = Vec::new();
@@ -186,20 +272,22 @@ impl<'a> Batch<'a> {
                     return Ok(None);
                 };
                 join.grow(pin, part)?;
-                join.run(&lists)
+                join.run(lists)
             });
             may_be_nearest = par_try_collect(next, PATHS)?;
         }
+        host_lists.put_back(router);
         par_try_collect(joins.into_par_iter().map(Join::tree), PATHS)
     }
 
-    /// The pins near each cell, and the bounds by pin.
-    fn lists<G: Gpu>(
+    /// Lists the pins near each cell. Returns the lists and, by pin, the bounds.
+    fn list<G: Gpu>(
         &self,
-        gpu: &G,
+        router: &DeviceRouter<G>,
         grid: &DeviceGrid<G>,
         nets: NearNets<'_>,
-    ) -> Result<(Lists, Vec<u32>)> {
+    ) -> Result<(HostLists<G>, Vec<u32>)> {
+        let gpu = &router.gpu;
         let (square, pins) = (self.square, self.cells.len());
         let net_cells = self.net_cells as usize;
         let mut entries = gpu.alloc(pins * square.cells() as usize)?;
@@ -255,11 +343,8 @@ impl<'a> Batch<'a> {
                 square,
             )?;
         }
-        let lists = Lists {
-            ends: ends.to_vec()?,
-            pins: lists.to_vec()?,
-        };
-        Ok((lists, bounds.to_vec()?))
+        let bounds = bounds.to_vec()?;
+        Ok((HostLists::copy(router, &ends, &lists)?, bounds))
     }
 
     /// The blocks of a launch with a warp for each pin.
