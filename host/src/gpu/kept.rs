@@ -10,8 +10,8 @@ pub(crate) trait WorkingMemory {
 
 /// The working memory of the jobs on one queue, between two of them. Clones share it.
 ///
-/// A job takes it, and puts it back once its work is queued or done. A job that finds none, because it is
-/// the first or another thread's job has it, works in new memory.
+/// A job takes it, and puts it back once its work is queued or done. A job that finds none, because
+/// it is the first or another thread's job has it, works in new memory.
 #[derive(Debug)]
 pub(crate) struct Kept<T>(Arc<Mutex<Option<T>>>);
 
