@@ -105,6 +105,17 @@ pub(crate) fn routes_to_what_squares_do_not_reach<D: Device>(device: &D) {
             assert_nets(device, &what, &grid, &[net]);
         }
     }
+    // A line leads out of a square by a single cell.
+    for (steps, turns) in (11..=14).flat_map(|steps| (0..4).map(move |turns| (steps, turns))) {
+        let (grid, at) = turned_grid(turns, (steps + 2, 1), (0, 0), steps);
+        let [other, tree, pin] = [0, 1, 1 + steps].map(|x| {
+            let (x, y) = at(x, 0);
+            Cell::at(x, y)
+        });
+        let net = net_of_equally_far(tree, pin, other, 18);
+        let what = format!("a line of {steps} steps, {turns} turns");
+        assert_nets(device, &what, &grid, &[net]);
+    }
     // Two cells of the tree are as far from a pin as its far field reaches.
     let grid = RoutingGrid::uniform(73, 2, 1).unwrap();
     let pins = [(6, 1), (7, 0), (70, 1)].map(|(x, y)| Cell::at(x, y));

@@ -370,20 +370,20 @@ fn nets_without_one_of_the_allocations_for_fields() {
     assert!(in_tiles >= 13 && errors <= 2, "{in_tiles}, {errors}");
 }
 
-/// A net of many pins a few cells apart; and one with a pin that no square reaches, 38 columns from
+/// A net of many pins a few cells apart; and one with a pin that no square reaches, 32 columns from
 /// all others.
 fn dense_nets() -> [(RoutingGrid, Net); 2] {
     let mut random = Random::new(1);
-    let mut pins = |count: u32, width| -> Vec<Cell> {
-        let cells = (0..count).map(|_| Cell::at(random.below(width), random.below(30)));
+    let mut pins = |width| -> Vec<Cell> {
+        let cells = (0..70).map(|_| Cell::at(random.below(width), random.below(16)));
         cells.collect()
     };
-    let (dense, mut apart) = (pins(100, 30), pins(100, 12));
-    apart.push(Cell::at(49, 15));
-    let grid = |width| random_grid(width, 30, 1, Weights::Even, 1);
+    let (dense, mut apart) = (pins(16), pins(8));
+    apart.push(Cell::at(39, 8));
+    let grid = |width| random_grid(width, 16, 1, Weights::Even, 1);
     [
-        (grid(30), Net::from_cells(dense)),
-        (grid(50), Net::from_cells(apart)),
+        (grid(16), Net::from_cells(dense)),
+        (grid(40), Net::from_cells(apart)),
     ]
 }
 
