@@ -2,6 +2,7 @@
 //! small fields do not reach.
 
 use proptest::prelude::*;
+use trazar::gpu::Gpu;
 use trazar::hooks;
 use trazar::route::{BLOCKED, Cell, DeviceRouter, Net, Pin, RoutingGrid, Window};
 use trazar_test_support::emulators::seed;
@@ -39,19 +40,20 @@ fn dense_net(grid: &RoutingGrid, spread: u32, most: u32, random: &mut Random) ->
 /// Up to three nets at once, of pins that are so close that most of them are joined by small
 /// fields, or so far apart that few are.
 pub(crate) fn routes_of_dense_pins<D: Device>(device: &D) {
+    // Sides and pins.
+    let most = PerDevice {
+        emulator: (40u32, 28),
+        gpu: (70, 2000),
+    };
+    let (most_cells, most_pins) = most.on::<D>();
     let case = (
-        1..=70u32,
-        1..=70u32,
+        1..=most_cells,
+        1..=most_cells,
         weights(),
         1..=3u32,
         any::<u64>(),
         device.any(),
     );
-    let most_pins = PerDevice {
-        emulator: 60,
-        gpu: 2000,
-    };
-    let most = most_pins.on::<D>();
     check::<D, _>(
         "dense pins",
         40,
@@ -62,7 +64,7 @@ pub(crate) fn routes_of_dense_pins<D: Device>(device: &D) {
             let nets: Vec<_> = (0..nets)
                 .map(|_| {
                     let spread = [1, 2, 5, 9, 20, 27, 40][random.below(7) as usize];
-                    dense_net(&grid, spread, most, &mut random)
+                    dense_net(&grid, spread, most_pins, &mut random)
                 })
                 .collect();
             let router = hooks::with_dense_pins(DeviceRouter::on(gpu), 2);
@@ -74,8 +76,18 @@ pub(crate) fn routes_of_dense_pins<D: Device>(device: &D) {
 /// Routes nets of any number of pins by small fields, if they are dense, and compares with the CPU.
 #[track_caller]
 fn assert_nets<D: Device>(device: &D, what: &str, grid: &RoutingGrid, nets: &[Net]) {
-    let router = hooks::with_dense_pins(DeviceRouter::on(device.gpu(seed())), 2);
-    if let Err(error) = check_nets_by(&router, grid, nets) {
+    assert_nets_by(&any_dense_router(device), what, grid, nets);
+}
+
+/// A router that tries small fields for nets of any number of pins.
+fn any_dense_router<D: Device>(device: &D) -> DeviceRouter<D::Gpu> {
+    hooks::with_dense_pins(DeviceRouter::on(device.gpu(seed())), 2)
+}
+
+/// Routes nets by a given router, and compares with the CPU.
+#[track_caller]
+fn assert_nets_by<G: Gpu>(router: &DeviceRouter<G>, what: &str, grid: &RoutingGrid, nets: &[Net]) {
+    if let Err(error) = check_nets_by(router, grid, nets) {
         panic!("seed {}, {what}: {error:?}", seed());
     }
 }
@@ -125,24 +137,17 @@ pub(crate) fn routes_to_what_squares_do_not_reach<D: Device>(device: &D) {
 
 /// Nets of several sizes by the same router, which keeps memory for their lists.
 pub(crate) fn routes_of_dense_nets_by_one_router<D: Device>(device: &D) {
-    let router = hooks::with_dense_pins(DeviceRouter::on(device.gpu(seed())), 2);
+    let router = any_dense_router(device);
     let mut random = Random::new(seed());
     for side in [20, 5, 30, 1, 24] {
-        let grid = random_grid(
-            side,
-            side,
-            1,
-            Weights::Small,
-            u64::from(random.below(u32::MAX)),
-        );
+        let weights = u64::from(random.below(u32::MAX));
+        let grid = random_grid(side, side, 1, Weights::Small, weights);
         let cells = (0..side * side / 9 + 2).map(|_| {
             let (x, y) = (random.below(side), random.below(side));
             Cell::at(x, y)
         });
         let net = Net::from_cells(cells);
-        if let Err(error) = check_nets_by(&router, &grid, &[net]) {
-            panic!("seed {}, side {side}: {error:?}", seed());
-        }
+        assert_nets_by(&router, &format!("side {side}"), &grid, &[net]);
     }
 }
 

@@ -8,11 +8,11 @@ use trazar::generate::{self, CompetingNets, Pattern};
 use trazar::gpu::watched::{Allocation, Watched};
 use trazar::route::{
     DeviceGrid, DeviceRouteOptions, DeviceRouter, Fallback, FieldUse, NegotiationOptions, Net,
-    RouteAlgorithm, RouteOptions, RoutingGrid,
+    Route, RouteAlgorithm, RouteOptions, RoutingGrid,
 };
 use trazar::{
     BinaryImage, Cell, Connectivity, DeviceImage, DeviceImageBatch, DeviceLabeler, Engine, Error,
-    LabelAlgorithm, LabelOptions, TraceOptions,
+    LabelAlgorithm, LabelOptions, Result, TraceOptions,
 };
 use trazar_test_support::emulators::{emulator_of, seed};
 use trazar_test_support::grids::{Weights, random_grid};
@@ -332,6 +332,29 @@ fn nets_without_memory_for_fields_go_to_tiles() {
     assert_eq!(mistake, None);
 }
 
+/// Routes nets once for each allocation that this takes after the grid's upload, with that one
+/// refused. `check` gets the emulator, the number of the allocation, and the result.
+fn route_without_each_allocation(
+    grid: &RoutingGrid,
+    nets: &[Net],
+    mut check: impl FnMut(&Watched, usize, Result<Vec<Route>>),
+) {
+    for refused in 0.. {
+        let gpu = Watched::refusing(emulator_of(seed()), move |allocation| {
+            (allocation.number == refused).then(|| allocation.out_of_memory())
+        });
+        let Ok(on_device) = DeviceGrid::upload(&gpu, grid) else {
+            continue;
+        };
+        let router = DeviceRouter::on(gpu.clone());
+        let found = router.route(&on_device, nets, &DeviceRouteOptions::default());
+        if gpu.refused() == 0 {
+            break;
+        }
+        check(&gpu, refused, found);
+    }
+}
+
 /// Whichever allocation for fields is refused: tiles route the net, or the error says so.
 #[test]
 fn nets_without_one_of_the_allocations_for_fields() {
@@ -340,32 +363,19 @@ fn nets_without_one_of_the_allocations_for_fields() {
     let expected = Engine::cpu().route(&grid, &nets, &RouteOptions::default());
     let expected = expected.unwrap();
     let (mut in_tiles, mut errors) = (0, 0);
-    for refused in 0.. {
-        let gpu = Watched::refusing(emulator_of(seed()), move |allocation| {
-            (allocation.number == refused).then(|| allocation.out_of_memory())
-        });
-        let Ok(on_device) = DeviceGrid::upload(&gpu, &grid) else {
-            continue;
-        };
-        let router = DeviceRouter::on(gpu);
-        let found = router.route(&on_device, &nets, &DeviceRouteOptions::default());
-        if router.gpu().refused() == 0 {
-            break;
+    route_without_each_allocation(&grid, &nets, |_, refused, found| match found {
+        Err(error) => {
+            assert!(error.is_out_of_memory(), "{error}");
+            errors += 1;
         }
-        match found {
-            Err(error) => {
-                assert!(error.is_out_of_memory(), "{error}");
-                errors += 1;
-            }
-            Ok(routes) => {
-                let used = routes[0].field_use().unwrap();
-                assert_eq!(used.fallback, Some(Fallback::OutOfMemory), "{refused}");
-                let mistake = mistake(Ok(routes), &expected, RouteAlgorithm::Fields);
-                assert_eq!(mistake, None, "{refused}");
-                in_tiles += 1;
-            }
+        Ok(routes) => {
+            let used = routes[0].field_use().unwrap();
+            assert_eq!(used.fallback, Some(Fallback::OutOfMemory), "{refused}");
+            let mistake = mistake(Ok(routes), &expected, RouteAlgorithm::Fields);
+            assert_eq!(mistake, None, "{refused}");
+            in_tiles += 1;
         }
-    }
+    });
     // What joins paths together for the host is not for fields alone.
     assert!(in_tiles >= 13 && errors <= 2, "{in_tiles}, {errors}");
 }
@@ -415,23 +425,12 @@ fn dense_nets_without_one_of_the_allocations_for_small_fields() {
     let expected = Engine::cpu().route(&grid, &nets, &RouteOptions::default());
     let expected = expected.unwrap();
     let mut by_others = 0;
-    for refused in 0.. {
-        let gpu = Watched::refusing(emulator_of(seed()), move |allocation| {
-            (allocation.number == refused).then(|| allocation.out_of_memory())
-        });
-        let Ok(on_device) = DeviceGrid::upload(&gpu, &grid) else {
-            continue;
-        };
-        let router = DeviceRouter::on(gpu.clone());
-        let found = router.route(&on_device, &nets, &DeviceRouteOptions::default());
-        if gpu.refused() == 0 {
-            break;
-        }
+    route_without_each_allocation(&grid, &nets, |gpu, refused, found| {
         assert!(gpu.has_launched("join_pins"), "{refused}");
         let mistake = mistake(found, &expected, RouteAlgorithm::Fields);
         assert_eq!(mistake, None, "{refused}");
         by_others += 1;
-    }
+    });
     // Three arrays of pins, seven for fields and lists, two for the scan, and two on the host.
     assert!(by_others >= 14, "{by_others}");
 }

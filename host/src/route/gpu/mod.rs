@@ -73,6 +73,7 @@ use small_fields::KeptLists;
 pub struct DeviceRouter<G: Gpu> {
     gpu: G,
     field_settings: fields::Settings,
+    /// Host memory for the lists of small fields.
     lists: Kept<KeptLists<G>>,
 }
 

@@ -185,12 +185,14 @@ impl<'a> Join<'a> {
         };
         // planted: far-tree
         let is_on_tree = |cell| self.tree.has(self.index(cell));
-        let mut cells = field.cells().skip_while(|&(_, cost)| cost < bound.into());
-        let rank = match cells.find(|&(cell, _)| is_on_tree(cell)) {
+        let nearest = field
+            .cells()
+            .skip_while(|&(_, cost)| cost < bound.into())
+            .find(|&(cell, _)| is_on_tree(cell));
+        let rank = match nearest {
             Some((_, cost)) => Rank::known(pin, cost as u32),
             None => Rank::bound(pin, limit.max(known)),
         };
-        drop(cells);
         self.nearest.keys[pin as usize] = PathKey::at_least(rank.cost());
         self.nearest.ranks.set(pin, rank);
         push(&mut self.far_pins, FarPin { pin, bound, field }, PINS)
