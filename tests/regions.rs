@@ -455,9 +455,9 @@ fn patterns_match() {
 #[test]
 fn large_images_match_on_any_number_of_threads() {
     let mut random = Random::new(seeds::seed_or(2));
-    let (width, height) = (700, 900);
+    let (width, height) = (350, 450);
     let centers: Vec<[i64; 2]> = (0..12)
-        .map(|_| [700, 900].map(|side| i64::from(random.below(side))))
+        .map(|_| [350, 450].map(|side| i64::from(random.below(side))))
         .collect();
     let cells = Picture::new("cells", width, height, |x, y| {
         let distance = |[cx, cy]: [i64; 2]| (cx - x as i64).pow(2) + (cy - y as i64).pow(2);
