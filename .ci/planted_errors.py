@@ -343,13 +343,12 @@ class Copy:
         }
         command = ["cargo", arguments[0], "--quiet", "--locked",
                    "--message-format", "json", *arguments[1:]]
-        # The build is what takes time, not the tests. What the workspace depends on stays as it is.
-        # All its members get these settings: where they are built alike, cargo takes the copy's for
-        # the workspace's, and then misses changes of the workspace's sources.
+        # What the workspace depends on stays as it is. Its members get another number of units:
+        # where they are built alike, cargo takes the copy's for the workspace's, and then misses
+        # changes of the workspace's sources.
         members = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["members"]
         for package in [package_of(ROOT / member) for member in [".", *members]]:
-            for setting in ["opt-level=1", "debug=false"]:
-                command += ["--config", f"profile.test.package.{package}.{setting}"]
+            command += ["--config", f"profile.test.package.{package}.codegen-units=3"]
         done = subprocess.run(command, cwd=self.sources, env=environment, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         messages = [json.loads(line) for line in done.stdout.splitlines() if line[:1] == "{"]

@@ -403,7 +403,8 @@ fn contours_of_parts_and_bands() {
 #[test]
 fn regions_and_measures_of_parts_and_bands() {
     let _alone = alone();
-    let (width, rows) = (400u32, 100u32);
+    // Enough regions for a byte of each to be a large allocation.
+    let (width, rows) = (400u32, 130u32);
     let count = (width * rows) as usize;
     let classes: Vec<u8> = (0..2 * count).map(|i| (i * i / 7 % 5) as u8).collect();
     let image = |values| ValueImage::new(Samples::new(width, rows, values)?);

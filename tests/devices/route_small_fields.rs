@@ -40,15 +40,16 @@ fn dense_net(grid: &RoutingGrid, spread: u32, most: u32, random: &mut Random) ->
 /// Up to three nets at once, of pins that are so close that most of them are joined by small
 /// fields, or so far apart that few are.
 pub(crate) fn routes_of_dense_pins<D: Device>(device: &D) {
-    // Sides and pins.
+    // The longest side of a grid, and the most pins of a net. (On the emulator, other tests have
+    // pins as far away as a far field reaches.)
     let most = PerDevice {
         emulator: (40u32, 28),
         gpu: (70, 2000),
     };
-    let (most_cells, most_pins) = most.on::<D>();
+    let (most_side, most_pins) = most.on::<D>();
     let case = (
-        1..=most_cells,
-        1..=most_cells,
+        1..=most_side,
+        1..=most_side,
         weights(),
         1..=3u32,
         any::<u64>(),
@@ -76,11 +77,11 @@ pub(crate) fn routes_of_dense_pins<D: Device>(device: &D) {
 /// Routes nets of any number of pins by small fields, if they are dense, and compares with the CPU.
 #[track_caller]
 fn assert_nets<D: Device>(device: &D, what: &str, grid: &RoutingGrid, nets: &[Net]) {
-    assert_nets_by(&any_dense_router(device), what, grid, nets);
+    assert_nets_by(&small_field_router(device), what, grid, nets);
 }
 
 /// A router that tries small fields for nets of any number of pins.
-fn any_dense_router<D: Device>(device: &D) -> DeviceRouter<D::Gpu> {
+fn small_field_router<D: Device>(device: &D) -> DeviceRouter<D::Gpu> {
     hooks::with_dense_pins(DeviceRouter::on(device.gpu(seed())), 2)
 }
 
@@ -137,11 +138,11 @@ pub(crate) fn routes_to_what_squares_do_not_reach<D: Device>(device: &D) {
 
 /// Nets of several sizes by the same router, which keeps memory for their lists.
 pub(crate) fn routes_of_dense_nets_by_one_router<D: Device>(device: &D) {
-    let router = any_dense_router(device);
+    let router = small_field_router(device);
     let mut random = Random::new(seed());
     for side in [20, 5, 30, 1, 24] {
-        let weights = u64::from(random.below(u32::MAX));
-        let grid = random_grid(side, side, 1, Weights::Small, weights);
+        let grid_seed = u64::from(random.below(u32::MAX));
+        let grid = random_grid(side, side, 1, Weights::Small, grid_seed);
         let cells = (0..side * side / 9 + 2).map(|_| {
             let (x, y) = (random.below(side), random.below(side));
             Cell::at(x, y)

@@ -332,8 +332,9 @@ fn nets_without_memory_for_fields_go_to_tiles() {
     assert_eq!(mistake, None);
 }
 
-/// Routes nets once for each allocation that this takes after the grid's upload, with that one
-/// refused. `check` gets the emulator, the number of the allocation, and the result.
+/// Routes nets again and again, each time with another of the allocations after the grid's upload
+/// refused, until none is left to refuse. `check` gets the emulator, the number of the allocation,
+/// and the result.
 fn route_without_each_allocation(
     grid: &RoutingGrid,
     nets: &[Net],
