@@ -457,7 +457,7 @@ fn large_images_match_on_any_number_of_threads() {
     let mut random = Random::new(seeds::seed_or(2));
     let (width, height) = (500, 650);
     let centers: Vec<[i64; 2]> = (0..12)
-        .map(|_| [500, 650].map(|side| i64::from(random.below(side))))
+        .map(|_| [width, height].map(|side| i64::from(random.below(side as u32))))
         .collect();
     let cells = Picture::new("cells", width, height, |x, y| {
         let distance = |[cx, cy]: [i64; 2]| (cx - x as i64).pow(2) + (cy - y as i64).pow(2);

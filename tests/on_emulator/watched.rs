@@ -71,6 +71,13 @@ fn labels_in_bands_on_a_gpu_that_fails() {
     assert_eq!(labeler.gpu().refused(), 1, "tried again");
 }
 
+/// An emulator that refuses the allocation with a number.
+fn refusing_allocation(number: usize) -> Watched {
+    Watched::refusing(emulator_of(seed()), move |allocation| {
+        (allocation.number == number).then(|| allocation.out_of_memory())
+    })
+}
+
 /// Whichever allocation fails, the labels are right or the error says that memory is short.
 #[test]
 fn labels_where_any_allocation_fails() {
@@ -80,9 +87,7 @@ fn labels_where_any_allocation_fails() {
     let expected = Engine::cpu().label(&image, &expected).unwrap();
     let mut failed = 0;
     for number in 0.. {
-        let gpu = Watched::refusing(emulator_of(seed()), move |allocation| {
-            (allocation.number == number).then(|| allocation.out_of_memory())
-        });
+        let gpu = refusing_allocation(number);
         let labeler = DeviceLabeler::on(gpu).with_band_pixels(64);
         let label = || {
             let on_device = DeviceImage::upload(labeler.gpu(), &image)?;
@@ -124,9 +129,7 @@ fn negotiations_where_an_allocation_fails() {
     let (mut failed, mut survived) = (0, 0);
     // A launch makes more than three, and their number is no multiple of three.
     for number in (0..).step_by(3) {
-        let gpu = Watched::refusing(emulator_of(seed()), move |allocation| {
-            (allocation.number == number).then(|| allocation.out_of_memory())
-        });
+        let gpu = refusing_allocation(number);
         let found = by(Engine::on(gpu.clone()));
         let refused = gpu.refused();
         match found {
@@ -341,9 +344,7 @@ fn route_without_each_allocation(
     mut check: impl FnMut(&Watched, usize, Result<Vec<Route>>),
 ) {
     for refused in 0.. {
-        let gpu = Watched::refusing(emulator_of(seed()), move |allocation| {
-            (allocation.number == refused).then(|| allocation.out_of_memory())
-        });
+        let gpu = refusing_allocation(refused);
         let Ok(on_device) = DeviceGrid::upload(&gpu, grid) else {
             continue;
         };
