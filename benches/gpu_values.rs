@@ -17,7 +17,7 @@ use std::time::Instant;
 use trazar::cuda::{Device, Queue};
 use trazar::generate::{cells, classes};
 use trazar::gpu::Gpu;
-use trazar::measure::{DeviceMeasurer, MeasureOptions, Property};
+use trazar::measure::{DeviceIntensities, DeviceMeasurer, MeasureOptions, Property};
 use trazar::rle::{DeviceRles, Rle};
 use trazar::trace::ContourOptions;
 use trazar::{
@@ -113,7 +113,7 @@ fn bench_measures(gpu: &Queue, side: u32, labels: &[u32]) -> Result<()> {
     let intensity_samples = Samples::new(side, side, &intensities)?;
     let measurer = DeviceMeasurer::on(gpu.clone());
     let there = DeviceValues::upload(gpu, &ValueImage::new(samples)?.background(0)?)?;
-    let intensities_there = DeviceValues::upload(gpu, &ValueImage::new(intensity_samples)?)?;
+    let intensities_there = DeviceIntensities::upload(gpu, intensity_samples)?;
     let few = [
         Property::Label,
         Property::Area,
@@ -132,7 +132,12 @@ fn bench_measures(gpu: &Queue, side: u32, labels: &[u32]) -> Result<()> {
         Property::IntensityMean,
         Property::IntensityMax,
     ];
-    for properties in [&few[..], &ten[..]] {
+    let by_runs = [
+        Property::Label,
+        Property::MomentsHu,
+        Property::CentroidWeighted,
+    ];
+    for properties in [&few[..], &ten[..], &by_runs[..]] {
         let options = MeasureOptions::default().properties(properties);
         let started = Instant::now();
         let expected = Engine::cpu().measure_intensities(samples, intensity_samples, &options)?;

@@ -57,6 +57,7 @@ fn run_measures(engine: &Engine) {
         Property::Moments,
         Property::Perimeter,
         Property::EulerNumber,
+        Property::CentroidWeighted,
     ]);
     macro_rules! measure {
         ($($t:ty)*) => {$(
@@ -64,7 +65,7 @@ fn run_measures(engine: &Engine) {
             engine.measure_intensities(labels, light, &options).unwrap();
         )*};
     }
-    measure!(u8 u16 u32 i16 i32);
+    measure!(u8 u16 u32 i16 i32 i64 f32 f64);
     macro_rules! measure_by_tiles {
         ($($t:ty)*) => {$(
             let labels = Samples::new(3, 2, &[1 as $t; 6]).unwrap();

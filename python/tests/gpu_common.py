@@ -141,7 +141,7 @@ def check_values(to_gpu) -> None:
             for view in (lambda a: a, lambda a: a[:, ::2], lambda a: a[height // 2 :, 1 % width :]):
                 host = np.ascontiguousarray(view(image))
                 if host.size > 0:
-                    check_value_image(host, view(to_gpu(image)))
+                    check_value_image(to_gpu, host, view(to_gpu(image)))
             mask_there = to_gpu(mask)
             expected = trazar.polygonize(image, mask=mask, background=[1, 300], device="cpu")
             found = trazar.polygonize(to_gpu(image), mask=mask_there, background=[1, 300])
@@ -155,7 +155,7 @@ def check_values(to_gpu) -> None:
     assert_refused("in the host's memory", trazar.measure, image, np.zeros((4, 4), np.uint8))
 
 
-def check_value_image(host, there) -> None:
+def check_value_image(to_gpu, host, there) -> None:
     """One image."""
     for connectivity in (4, 8):
         expected = trazar.label_values(host, 0, connectivity, device="cpu")
@@ -177,7 +177,7 @@ def check_value_image(host, there) -> None:
     found = trazar.measure(there, None, names)
     assert list(found) == list(expected)
     for name, column in found.items():
-        assert np.allclose(column, expected[name], rtol=1e-12, atol=0, equal_nan=True), name
+        assert np.array_equal(column, expected[name], equal_nan=True), name
     names = ("extent", "centroid", "label", "num_pixels")
     for names in (names, (*names, "perimeter")):
         expected = trazar.measure(host, None, names, device="cpu")
@@ -187,11 +187,13 @@ def check_value_image(host, there) -> None:
             assert isinstance(column, trazar.DeviceArray), name
             assert column.dtype == expected[name].dtype, name
             assert np.array_equal(column.get(), expected[name]), name
-    if host.dtype != np.int64:
-        names = ("intensity_mean", "intensity_std", "intensity_min")
-        expected = trazar.measure(host, host, names, device="cpu")
-        for name, column in trazar.measure(there, there, names).items():
-            assert np.array_equal(column, expected[name]), name
+    names = ("intensity_mean", "intensity_std", "intensity_min", "centroid_weighted")
+    for light in (host, (host / 7).astype(np.float32), np.dstack([host / 3, -host / 7])):
+        expected = trazar.measure(host, light, names, device="cpu")
+        found = trazar.measure(there, to_gpu(light), names)
+        assert list(found) == list(expected)
+        for name, column in found.items():
+            assert np.array_equal(column, expected[name], equal_nan=True), name
 
 
 def check_run_lengths(to_gpu) -> None:

@@ -72,8 +72,7 @@ def measure(
         As for :func:`find_contours`.
     device : {"auto", "cpu", "cuda", "emulator"}
         What works on them; "auto" is the processor. Labels of PyTorch or CuPy on a GPU are measured
-        there, with intensities there. On a GPU, intensities are integers of up to 32 bits of one
-        channel, and there are no weighted centroids and moments.
+        there, with intensities there.
     on_device : bool
         Leave the columns of labels on a GPU there, as :class:`DeviceArray`, which CuPy and PyTorch
         take without a copy.
@@ -131,33 +130,34 @@ def measure(
     distances = _spacing(spacing)
     if is_on_gpu(label_image):
         check_device(device)
-        if intensity_image is not None and not is_on_gpu(intensity_image):
-            raise InputError(
-                "intensity_image in the host's memory, and the labels on a GPU: give both in one "
-                "place"
-            )
-        found = _trazar.device_measure(
-            label_image, intensity_image, names, distances, on_device
-        )
-        return _assembled(asked, names, [_tabulated(found)], False, separator)
-    if on_device:
+        channels, is_multichannel = _channels_on_gpu(intensity_image)
+
+        def measured(channel: Any, wanted: list[str]) -> list[tuple[str, Any]]:
+            return _trazar.device_measure(label_image, channel, wanted, distances, on_device)
+
+    elif on_device:
         raise InputError(
             "on_device=True, and label_image in the host's memory: give labels on a GPU, such as "
             "cupy.asarray(labels)"
         )
-    labels = _labels(label_image)
-    channels, is_multichannel = _channels(intensity_image, labels.shape)
-    if labels.size == 0:
-        # The library has no images without pixels: one pixel of background has no labels either.
-        labels = np.zeros((1, 1), np.uint8)
-        channels = [np.zeros((1, 1), np.uint8) for _ in channels]
+    else:
+        labels = _labels(label_image)
+        channels, is_multichannel = _channels(intensity_image, labels.shape)
+        if labels.size == 0:
+            # The library has no images without pixels: one pixel of background has no labels
+            # either.
+            labels = np.zeros((1, 1), np.uint8)
+            channels = [np.zeros((1, 1), np.uint8) for _ in channels]
+
+        def measured(channel: Any, wanted: list[str]) -> list[tuple[str, Any]]:
+            return _trazar.measure(labels, channel, wanted, distances, device)
+
     tables: list[_Table] = []
-    measured = channels or [None]
-    for index, channel in enumerate(measured):
+    channels = channels or [None]
+    for index, channel in enumerate(channels):
         wanted = names if not tables else [name for name in names if _is_of_intensities(name)]
-        with reporting(progress, index, len(measured)):
-            columns = _trazar.measure(labels, channel, wanted, distances, device)
-        tables.append(_tabulated(columns))
+        with reporting(progress, index, len(channels)):
+            tables.append(_tabulated(measured(channel, wanted)))
     return _assembled(asked, names, tables, is_multichannel, separator)
 
 
@@ -230,6 +230,22 @@ def _labels(given: Any) -> Any:
             )
         return labels.astype(np.int64)
     return labels
+
+
+def _channels_on_gpu(given: Any) -> tuple[list[Any], bool]:
+    """Return the channels of an intensity image on a GPU, and whether it has an axis for them."""
+    if given is None:
+        return [], False
+    if not is_on_gpu(given):
+        raise InputError(
+            "intensity_image in the host's memory, and the labels on a GPU: give both in one place"
+        )
+    shape = tuple(getattr(given, "shape", ()))
+    if len(shape) != 3:
+        return [given], False
+    if shape[2] == 0:
+        raise InputError(f"intensity_image of shape {shape}: it has no channels")
+    return [given[:, :, channel] for channel in range(shape[2])], True
 
 
 def _channels(given: Any, shape: tuple[int, ...]) -> tuple[list[Any], bool]:

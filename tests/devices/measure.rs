@@ -5,12 +5,10 @@ use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
 use trazar::gpu::Gpu;
 use trazar::measure::{
-    DeviceMeasurer, Intensity, Label, MeasureOptions, Measures, Properties, Property, Values,
+    DeviceIntensities, DeviceMeasurer, Intensity, Label, MeasureOptions, Measures, Property, Values,
 };
 use trazar::rle::{DeviceRles, Rle};
-use trazar::{
-    BinaryImage, DeviceImageBatch, DeviceValues, Engine, Error, PixelValue, Samples, ValueImage,
-};
+use trazar::{BinaryImage, DeviceImageBatch, DeviceValues, Engine, Error, Samples, ValueImage};
 use trazar_test_support::emulators::seed;
 use trazar_test_support::seeds::Random;
 use trazar_test_support::values::{Classes, PATTERNS};
@@ -53,12 +51,16 @@ fn check_table(found: &Measures, expected: &Measures) -> Result<(), TestCaseErro
     Ok(())
 }
 
-/// The first difference of two tables, to the bit; `None` if they are the same.
+/// The first difference of two tables, to the bit; `None` if they are the same. All that is not a
+/// number is the same.
 fn difference(found: &Measures, expected: &Measures) -> Option<String> {
     let bits = |values: &Values| -> Vec<u64> {
         match values {
             Values::Integers(all) => all.iter().map(|value| value.cast_unsigned()).collect(),
-            Values::Floats(all) => all.iter().map(|value| value.to_bits()).collect(),
+            Values::Floats(all) => all
+                .iter()
+                .map(|value| if value.is_nan() { f64::NAN } else { *value }.to_bits())
+                .collect(),
             _ => unreachable!("columns of another type"),
         }
     };
@@ -117,16 +119,64 @@ const OF_INTENSITIES: [Property; 4] = [
     Property::IntensityStd,
 ];
 
-/// The properties with a number, or all of these, and those of intensities if there are any.
-fn options(which: usize, with_intensities: bool) -> MeasureOptions {
-    let mut all: Vec<Property> = match PROPERTIES.get(which) {
+/// What follows from sums of weighted coordinates.
+const WEIGHTED: [Property; 6] = [
+    Property::CentroidWeighted,
+    Property::MomentsWeighted,
+    Property::MomentsWeightedHu,
+    Property::CentroidWeightedLocal,
+    Property::MomentsWeightedCentral,
+    Property::MomentsWeightedNormalized,
+];
+
+/// The properties with a number, or all of these.
+fn options(which: usize) -> MeasureOptions {
+    MeasureOptions::default().properties(match PROPERTIES.get(which) {
         Some(properties) => properties.to_vec(),
         None => PROPERTIES.concat(),
+    })
+}
+
+/// A type of intensities, from random bits.
+trait Drawn: Intensity {
+    fn of(bits: u32) -> Self;
+}
+
+macro_rules! drawn {
+    ($($t:ty: $of:expr;)*) => {$(
+        impl Drawn for $t {
+            fn of(bits: u32) -> Self {
+                $of(bits)
+            }
+        }
+    )*};
+}
+
+drawn! {
+    u8: |bits| bits as u8;
+    u16: |bits| bits as u16;
+    u32: |bits| bits;
+    i16: |bits| bits as i16;
+    i32: |bits: u32| bits.cast_signed();
+    i64: |bits| i64::from(bits).wrapping_mul(-0x61c8_8646_80b5_83eb);
+    // Both signs, and sums that are rounded; a few that are none, or not finite.
+    f32: |bits: u32| match bits % 2000 {
+        0 => f32::NAN,
+        1 => f32::INFINITY,
+        2 => -0.0,
+        _ => (f64::from(bits.cast_signed()) / 7e6) as f32,
     };
-    if with_intensities {
-        all.extend(OF_INTENSITIES);
-    }
-    MeasureOptions::default().properties(all)
+    f64: |bits: u32| match bits % 2000 {
+        0 => f64::NAN,
+        1 => f64::NEG_INFINITY,
+        2 => -0.0,
+        _ => f64::from(bits.cast_signed()) / 7e6,
+    };
+}
+
+/// Intensities from random bits.
+fn light_of<I: Drawn>(bits: &[u32]) -> Vec<I> {
+    bits.iter().map(|&bits| I::of(bits)).collect()
 }
 
 pub(crate) fn measures_of_random_labels<D: Device>(device: &D) {
@@ -141,14 +191,23 @@ pub(crate) fn measures_of_random_labels<D: Device>(device: &D) {
         |((width, height, pattern, drawn), (gpu, of_type, which, with_intensities))| {
             let random = &mut Random::new(drawn);
             let classes = Classes::draw(pattern, width, height, random);
-            let count = classes.values.len();
-            let of_intensities = random.below(5);
-            let (engine, options) = (&Engine::on(gpu), options(which, with_intensities));
+            let of_intensities = random.below(8);
+            let mut options = options(which);
+            if with_intensities {
+                let mut all = options.properties.as_slice().to_vec();
+                all.extend(some(&OF_INTENSITIES, random));
+                if random.below(2) == 0 {
+                    all.extend(some(&WEIGHTED, random));
+                }
+                options = options.properties(all);
+            }
+            let engine = &Engine::on(gpu);
+            let bits: Vec<u32> = (0..classes.values.len())
+                .map(|_| random.below(u32::MAX))
+                .collect();
             macro_rules! check_intensities {
                 ($labels:ident, $intensities:ty) => {{
-                    let intensities: Vec<$intensities> = (0..count)
-                        .map(|_| random.below(u32::MAX) as $intensities)
-                        .collect();
+                    let intensities: Vec<$intensities> = light_of(&bits);
                     let intensities = Samples::new(width, height, &intensities).unwrap();
                     let intensities = with_intensities.then_some(intensities);
                     check_measures(engine, $labels, intensities, &options)
@@ -163,7 +222,10 @@ pub(crate) fn measures_of_random_labels<D: Device>(device: &D) {
                         1 => check_intensities!(labels, u16),
                         2 => check_intensities!(labels, i16),
                         3 => check_intensities!(labels, u32),
-                        _ => check_intensities!(labels, i32),
+                        4 => check_intensities!(labels, i32),
+                        5 => check_intensities!(labels, i64),
+                        6 => check_intensities!(labels, f32),
+                        _ => check_intensities!(labels, f64),
                     }
                 }};
             }
@@ -237,7 +299,7 @@ fn check_tiles<G: Gpu, L: Label>(
 }
 
 /// The same of shapes, and of the intensities of the pixels.
-fn check_shapes<G: Gpu, L: Label, I: Intensity + PixelValue>(
+fn check_shapes<G: Gpu, L: Label, I: Intensity>(
     gpu: &G,
     labels: &ValueImage<'_, L>,
     cleared: Samples<'_, L>,
@@ -246,7 +308,7 @@ fn check_shapes<G: Gpu, L: Label, I: Intensity + PixelValue>(
 ) -> Result<(), TestCaseError> {
     let measurer = DeviceMeasurer::on(gpu.clone());
     let labels = DeviceValues::upload(gpu, labels)?;
-    let on_gpu = DeviceValues::upload(gpu, &ValueImage::new(intensities)?)?;
+    let on_gpu = DeviceIntensities::upload(gpu, intensities)?;
     let found = measurer.measure_intensities_on_device(&labels, &on_gpu, options)?;
     let expected = Engine::cpu().measure_intensities(cleared, intensities, options)?;
     check_table(&found.to_host()?, &expected)
@@ -299,16 +361,13 @@ pub(crate) fn measures_by_tiles<D: Device>(device: &D) {
             ]
             .concat();
             let of_words = MeasureOptions::default().properties(of_words);
-            let intensities: Vec<u32> = (0..classes.values.len())
+            let bits: Vec<u32> = (0..classes.values.len())
                 .map(|_| random.below(u32::MAX))
                 .collect();
             let of_intensities = random.below(4);
             macro_rules! check_intensities {
                 ($labels:expr, $cleared:expr, $intensities:ty, $options:expr) => {{
-                    let intensities: Vec<$intensities> = intensities
-                        .iter()
-                        .map(|&bits| bits as $intensities)
-                        .collect();
+                    let intensities: Vec<$intensities> = light_of(&bits);
                     let intensities = Samples::new(width, height, &intensities)?;
                     check_shapes(&gpu, $labels, $cleared, intensities, $options)
                 }};
@@ -387,27 +446,60 @@ pub(crate) fn measures_of_labels_with_many_runs<D: Device>(device: &D) {
         .collect();
     let labels = Samples::new(width, height, &labels).unwrap();
     let engine = Engine::on(device.small(seed()));
-    // Higher moments of so large an object are rounded in another order.
-    for which in [0, 1, 3, 4, 5] {
-        check_measures::<u32, u8>(&engine, labels, None, &options(which, false)).unwrap();
+    for which in 0..PROPERTIES.len() {
+        check_measures::<u32, u8>(&engine, labels, None, &options(which)).unwrap();
     }
+}
+
+/// Labels in two strips of 32 rows, whose sums are joined, and one that fills most of both.
+pub(crate) fn measures_of_labels_in_several_strips<D: Device>(device: &D) {
+    let (width, height) = (16_400, 40);
+    let labels: Vec<u32> = (0..width * height)
+        .map(|at| {
+            let (x, y) = (at % width, at / width);
+            match x / 100 % 2 {
+                0 => 1,
+                _ => 2 + (x + y) / 200 * u32::from(y > 3),
+            }
+        })
+        .collect();
+    let labels = Samples::new(width, height, &labels).unwrap();
+    let random = &mut Random::new(seed());
+    let bits: Vec<u32> = (0..width * height)
+        .map(|_| random.below(u32::MAX))
+        .collect();
+    let engine = Engine::on(device.small(seed()));
+    let all = [
+        &[Property::Label, Property::Moments, Property::MomentsCentral],
+        &OF_INTENSITIES[..],
+        &WEIGHTED,
+    ]
+    .concat();
+    let options = MeasureOptions::default().properties(all);
+    macro_rules! check {
+        ($($t:ty)*) => {$(
+            let intensities: Vec<$t> = light_of(&bits);
+            let intensities = Samples::new(width, height, &intensities).unwrap();
+            check_measures(&engine, labels, Some(intensities), &options).unwrap();
+        )*};
+    }
+    check!(u16 i64 f32);
 }
 
 pub(crate) fn measures_of_no_labels_and_refusals<D: Device>(device: &D) {
     let engine = Engine::on(device.gpu(seed()));
     let nothing = [0u8; 12];
     let labels = Samples::new(4, 3, &nothing).unwrap();
-    let found = engine.measure(labels, &options(9, false)).unwrap();
+    let found = engine.measure(labels, &options(9)).unwrap();
     assert_eq!(found.len(), 0);
     let intensities = [0.5f32; 12];
-    let intensities = Samples::new(4, 3, &intensities).unwrap();
-    let mean = MeasureOptions::default().properties([Property::IntensityMean]);
-    let refused = engine.measure_intensities(labels, intensities, &mean);
-    assert!(matches!(refused, Err(Error::Unavailable(_))));
-    let whole = Samples::new(4, 3, &nothing).unwrap();
-    let weighted = MeasureOptions::default().properties(Properties::all(true));
-    let refused = engine.measure_intensities(labels, whole, &weighted);
-    assert!(matches!(refused, Err(Error::Unavailable(_))));
+    let weighted = MeasureOptions::default().properties(WEIGHTED);
+    let of_same_size = Samples::new(4, 3, &intensities).unwrap();
+    let found = engine.measure_intensities(labels, of_same_size, &weighted);
+    assert_eq!(found.unwrap().len(), 0);
+    let of_other_size = Samples::new(3, 4, &intensities).unwrap();
+    let refused = engine.measure_intensities(labels, of_other_size, &weighted);
+    assert!(matches!(refused, Err(Error::InvalidOption(_))));
 }
 
 pub(crate) fn run_lengths_of_random_masks<D: Device>(device: &D) {

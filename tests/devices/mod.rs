@@ -359,6 +359,7 @@ macro_rules! suite {
                 measures_by_tiles
                 measures_of_tiles_full_of_labels
                 measures_of_labels_with_many_runs
+                measures_of_labels_in_several_strips
                 measures_of_no_labels_and_refusals
                 run_lengths_of_random_masks
             }

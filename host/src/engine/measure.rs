@@ -1,7 +1,7 @@
 //! Measuring.
 
 use super::Engine;
-use crate::error::{Result, Unavailable};
+use crate::error::Result;
 use crate::image::{Samples, ValueImage};
 use crate::measure::{self, Intensity, Label, MeasureOptions, Measures};
 
@@ -70,8 +70,7 @@ impl Engine {
     ///
     /// # Errors
     /// Those of [`measure`](Self::measure); [`Error::InvalidOption`](crate::Error::InvalidOption)
-    /// if the sizes differ; by kernels, [`Error::Unavailable`](crate::Error::Unavailable) for
-    /// intensities other than integers of up to 32 bits, and for weighted centroids and moments.
+    /// if the sizes differ.
     pub fn measure_intensities<'a, 'b, L: Label + 'a, I: Intensity + 'b>(
         &self,
         labels: impl Into<Samples<'a, L>>,
@@ -82,14 +81,8 @@ impl Engine {
         let Some(device) = &self.device else {
             return measure::measure_intensities(labels, intensities, options, &self.progress());
         };
-        let Some(intensities) = I::any(intensities) else {
-            return Err(Unavailable::Job {
-                job: "measures of intensities of these numbers",
-                backend: device.backend(),
-            }
-            .into());
-        };
         let labels = ValueImage::new(labels)?.background(L::BACKGROUND)?;
+        let intensities = I::any(intensities);
         self.done(device.measure(L::any(&labels), Some(intensities), options)?)
     }
 }

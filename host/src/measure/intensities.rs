@@ -4,16 +4,17 @@ use super::labels::Run;
 use super::rows::Rows;
 use super::sums::{Base, IntensitySums, Powers, greatest, least};
 use crate::error::Result;
-use crate::image::Samples;
+use crate::image::{Sample, Samples};
 
 /// A type of intensities: `u8`, `u16`, `u32`, `i16`, `i32`, `i64`, `f32` or `f64`.
-pub trait Intensity: Copy + Send + Sync + sealed::Summed {}
+pub trait Intensity: Sample + Send + Sync + std::fmt::Debug + sealed::Summed {}
 
 mod sealed {
     use super::{AnyIntensities, IntensitySums};
     use crate::image::Samples;
+    use crate::measure::gpu::DeviceIntensity;
 
-    pub trait Summed: 'static {
+    pub trait Summed: DeviceIntensity {
         /// The value as a floating-point number.
         fn number(self) -> f64;
 
@@ -27,14 +28,14 @@ mod sealed {
         /// Whether sums are those of integers.
         const IS_WHOLE: bool;
 
-        /// An image of a type that kernels sum up.
-        fn any(samples: Samples<'_, Self>) -> Option<AnyIntensities<'_>>
+        /// An image, by the type of its intensities.
+        fn any(samples: Samples<'_, Self>) -> AnyIntensities<'_>
         where
             Self: Sized;
     }
 }
 
-/// An image of intensities that kernels sum up.
+/// An image of intensities of any type in the host's memory.
 #[derive(Clone, Copy)]
 pub enum AnyIntensities<'a> {
     U8(Samples<'a, u8>),
@@ -42,6 +43,9 @@ pub enum AnyIntensities<'a> {
     U32(Samples<'a, u32>),
     I16(Samples<'a, i16>),
     I32(Samples<'a, i32>),
+    I64(Samples<'a, i64>),
+    F32(Samples<'a, f32>),
+    F64(Samples<'a, f64>),
 }
 
 /// Evaluates an expression for the image in an [`AnyIntensities`].
@@ -53,6 +57,9 @@ macro_rules! with_intensities {
             AnyIntensities::U32($samples) => $result,
             AnyIntensities::I16($samples) => $result,
             AnyIntensities::I32($samples) => $result,
+            AnyIntensities::I64($samples) => $result,
+            AnyIntensities::F32($samples) => $result,
+            AnyIntensities::F64($samples) => $result,
         }
     };
 }
@@ -105,8 +112,8 @@ macro_rules! integers {
             const HAS_SQUARES: bool = true;
             const IS_WHOLE: bool = true;
 
-            fn any(samples: Samples<'_, Self>) -> Option<AnyIntensities<'_>> {
-                Some(AnyIntensities::$any(samples))
+            fn any(samples: Samples<'_, Self>) -> AnyIntensities<'_> {
+                AnyIntensities::$any(samples)
             }
 
             #[inline(always)]
@@ -191,8 +198,8 @@ impl sealed::Summed for i64 {
     const HAS_SQUARES: bool = false;
     const IS_WHOLE: bool = true;
 
-    fn any(_: Samples<'_, Self>) -> Option<AnyIntensities<'_>> {
-        None
+    fn any(samples: Samples<'_, Self>) -> AnyIntensities<'_> {
+        AnyIntensities::I64(samples)
     }
 
     #[inline(always)]
@@ -225,13 +232,13 @@ impl sealed::Summed for i64 {
 impl Intensity for i64 {}
 
 macro_rules! floats {
-    ($($type:ty)*) => {$(
+    ($($any:ident: $type:ty;)*) => {$(
         impl sealed::Summed for $type {
             const HAS_SQUARES: bool = false;
             const IS_WHOLE: bool = false;
 
-            fn any(_: Samples<'_, Self>) -> Option<AnyIntensities<'_>> {
-                None
+            fn any(samples: Samples<'_, Self>) -> AnyIntensities<'_> {
+                AnyIntensities::$any(samples)
             }
 
             #[inline(always)]
@@ -274,7 +281,10 @@ macro_rules! floats {
     )*};
 }
 
-floats! { f32 f64 }
+floats! {
+    F32: f32;
+    F64: f64;
+}
 
 /// The sums of `intensity · kʲ`, with k = 0 at the first pixel.
 #[inline(always)]

@@ -27,7 +27,8 @@
 //! | the table | `table.rs` |
 //! | bands of an image, joined later; as bytes | `part.rs`, `part_bytes.rs` |
 //! | on a GPU, by tiles: sums and columns | `gpu/tiles.rs` |
-//! | on a GPU, by runs: sums | `gpu/mod.rs`; from a label's pieces, `records.rs` |
+//! | on a GPU, by runs: sums | `gpu/mod.rs`; from a label's pieces and portions, `records.rs` |
+//! | intensities in a GPU's memory | `gpu/intensities.rs` |
 //! | the table in a GPU's memory | `gpu/result.rs` |
 //! | for COCO's run lengths: runs along columns | `column_runs.rs` |
 //!
@@ -63,7 +64,9 @@ use rayon::prelude::*;
 
 pub(crate) use column_runs::column_runs;
 pub(crate) use gpu::measure_host;
-pub use gpu::{DeviceColumn, DeviceColumnValues, DeviceMeasurer, DeviceMeasures};
+pub use gpu::{
+    DeviceColumn, DeviceColumnValues, DeviceIntensities, DeviceMeasurer, DeviceMeasures,
+};
 pub(crate) use intensities::AnyIntensities;
 pub use intensities::Intensity;
 pub use labels::Label;

@@ -137,8 +137,9 @@ impl Object<'_> {
             Property::Solidity => self.area() / self.of_pixels(self.shape.convex),
             Property::FeretDiameterMax => self.shape.diameter,
             Property::AreaFilled => self.of_pixels(self.base().area + self.shape.holes),
-            Property::IntensityMin => self.intensities().min,
-            Property::IntensityMax => self.intensities().max,
+            // 0 has no sign: which of two zeros is found depends on the order.
+            Property::IntensityMin => self.intensities().min + 0.0,
+            Property::IntensityMax => self.intensities().max + 0.0,
             Property::IntensityMean => self.mean(),
             Property::IntensityStd => self.variance().sqrt(),
             // The others are integers, or have several numbers.

@@ -1,9 +1,11 @@
-//! The sums of labels from what kernels write: a record for each piece of a label's runs.
+//! The sums of labels from what kernels write: a record for each piece of a label's runs, and
+//! rounded sums for each portion, the label's runs in a strip.
 
 use std::ops::Range;
 
 use trazar_kernels::measure::pieces::first_piece;
-use trazar_kernels::measure::{intensities, sums};
+use trazar_kernels::measure::powers::POWERS;
+use trazar_kernels::measure::{intensities, reals, sums};
 
 use super::labels::Label;
 use super::strip::{Needs, Sums};
@@ -14,14 +16,11 @@ use crate::memory::par_rows;
 /// Named in out-of-memory errors.
 const SUMS: &str = "the sums of labels";
 
-/// The bits of the sums that are needed.
+/// The bits of the sums that are needed of pieces.
 pub(super) const fn wanted(needs: Needs) -> u32 {
     let mut bits = 0;
     if needs.second {
         bits |= sums::wanted::SECOND;
-    }
-    if needs.powers {
-        bits |= sums::wanted::POWERS;
     }
     if needs.pairs {
         bits |= sums::wanted::PAIRS;
@@ -32,15 +31,33 @@ pub(super) const fn wanted(needs: Needs) -> u32 {
     bits
 }
 
-/// The records of the pieces of all labels, labels in ascending order.
+/// The sums of the runs of all labels, labels in ascending order.
 pub(super) struct Records {
     /// Where each label's runs begin in the order of runs.
     pub(super) begins: Vec<u32>,
     /// The sums of pieces.
-    pub(super) sums: Vec<u64>,
-    /// The sums of intensities; empty if they are not needed.
+    pub(super) pieces: Vec<u64>,
+    /// The sums of intensities, of pieces or of portions; empty if they are not needed.
     pub(super) intensities: Vec<u64>,
+    /// Whether these are of portions.
+    pub(super) has_reals: bool,
+    pub(super) portions: Portions,
     pub(super) needs: Needs,
+}
+
+/// The runs of each label in each strip; those of a label from the top down.
+#[derive(Default)]
+pub(super) struct Portions {
+    /// Where each one begins in the order of runs.
+    pub(super) begins: Vec<u32>,
+    /// The row, in the low half, and the column of each one's first pixel.
+    pub(super) origins: Vec<u64>,
+    /// Sums of `rowⁱ · columnʲ`; empty if they are not needed.
+    pub(super) powers: Vec<f64>,
+    /// The same, weighted by intensities.
+    pub(super) weighted: Vec<f64>,
+    /// Whether the image is one strip, so that the processor joins no strips.
+    pub(super) is_one_strip: bool,
 }
 
 /// Words of a record, read in order.
@@ -53,8 +70,11 @@ impl Words<'_> {
 
     /// Two numbers of 32 bits.
     fn pair(&mut self) -> [u32; 2] {
-        let word = self.next();
-        [word as u32, (word >> 32) as u32]
+        halves(self.next())
+    }
+
+    fn float(&mut self) -> f64 {
+        f64::from_bits(self.next())
     }
 
     fn wide(&mut self) -> i128 {
@@ -63,9 +83,14 @@ impl Words<'_> {
     }
 }
 
+/// The low half and the high one.
+const fn halves(word: u64) -> [u32; 2] {
+    [word as u32, (word >> 32) as u32]
+}
+
 impl Records {
     /// The sums of the positive labels, and the number of the others, which are background. All
-    /// threads add up the pieces.
+    /// threads add up pieces and portions.
     pub(super) fn join<L: Label>(&self) -> Result<(Sums, u32)> {
         let is_background = |label: usize| self.base::<L>(self.pieces(label).start).label <= 0;
         let background = partition_point(0..self.begins.len(), is_background);
@@ -74,17 +99,42 @@ impl Records {
             records: self,
             background,
         };
-        let sums = Sums {
-            bases: joined.all(true, |piece| self.base::<L>(piece), Base::join)?,
-            second: joined.all(needs.second, |piece| self.second(piece), Second::join)?,
-            powers: joined.all(needs.powers, |piece| self.powers(piece), Powers::join)?,
-            pairs: joined.all(needs.pairs, |piece| self.pairs(piece), Pairs::join)?,
-            outlines: joined.all(needs.outline, |piece| self.outline(piece), Outline::join)?,
-            intensities: joined.all(
-                !self.intensities.is_empty(),
+        let portions = &self.portions;
+        let intensities = |label: usize| match self.has_reals {
+            true => self.of_portions(
+                label,
+                |portion| self.reals(portion),
+                |mine, other, _| mine.join(other, needs.deviations),
+            ),
+            false => self.of_pieces(
+                label,
                 |piece| self.intensities(piece),
                 |mine, other| mine.join(other, false),
-            )?,
+            ),
+        };
+        let powers = |sums: &[f64], label: usize| {
+            self.of_portions(
+                label,
+                |portion| powers_of(sums, portion),
+                |mine, other, [dr, dc]| mine.join(&other.shifted(dr as f64, dc as f64)),
+            )
+        };
+        let sums = Sums {
+            bases: joined.all(true, |label| {
+                self.of_pieces(label, |piece| self.base::<L>(piece), Base::join)
+            })?,
+            second: joined.all(needs.second, |label| {
+                self.of_pieces(label, |piece| self.second(piece), Second::join)
+            })?,
+            pairs: joined.all(needs.pairs, |label| {
+                self.of_pieces(label, |piece| self.pairs(piece), Pairs::join)
+            })?,
+            outlines: joined.all(needs.outline, |label| {
+                self.of_pieces(label, |piece| self.outline(piece), Outline::join)
+            })?,
+            powers: joined.all(needs.powers, |label| powers(&portions.powers, label))?,
+            weighted: joined.all(needs.weighted, |label| powers(&portions.weighted, label))?,
+            intensities: joined.all(!self.intensities.is_empty(), intensities)?,
             ..Sums::default()
         };
         // There are fewer labels than runs.
@@ -95,12 +145,59 @@ impl Records {
     fn pieces(&self, label: usize) -> Range<usize> {
         let first = |label: usize| match self.begins.get(label) {
             Some(&begin) => first_piece(label as u32, begin) as usize,
-            None => self.sums.len() / self.words(),
+            None => self.pieces.len() / self.words(),
         };
         first(label)..first(label + 1)
     }
 
-    /// Words of a record.
+    /// The sums of a label's pieces, joined.
+    fn of_pieces<T>(
+        &self,
+        label: usize,
+        of_piece: impl Fn(usize) -> T,
+        join: impl Fn(&mut T, &T),
+    ) -> T {
+        let pieces = self.pieces(label);
+        let mut sum = of_piece(pieces.start);
+        for piece in pieces.skip(1).filter(|&piece| self.area(piece) > 0) {
+            join(&mut sum, &of_piece(piece));
+        }
+        sum
+    }
+
+    /// The sums of a label's portions, joined as the processor joins those of strips. `join` also
+    /// gets the place of a portion's first pixel, row before column, from that of the label's.
+    fn of_portions<T: Default>(
+        &self,
+        label: usize,
+        of_portion: impl Fn(usize) -> T,
+        join: impl Fn(&mut T, &T, [i64; 2]),
+    ) -> T {
+        let Portions {
+            begins,
+            origins,
+            is_one_strip,
+            ..
+        } = &self.portions;
+        let first = |label: usize| match self.begins.get(label) {
+            Some(&begin) => begins.partition_point(|&other| other < begin),
+            None => begins.len(),
+        };
+        let portions = first(label)..first(label + 1);
+        if *is_one_strip {
+            return of_portion(portions.start);
+        }
+        let origin = |portion: usize| halves(origins[portion]).map(i64::from);
+        let [row, column] = origin(portions.start);
+        let mut sum = T::default();
+        for portion in portions {
+            let [y, x] = origin(portion);
+            join(&mut sum, &of_portion(portion), [y - row, x - column]);
+        }
+        sum
+    }
+
+    /// Words of a piece's record.
     fn words(&self) -> usize {
         sums::words(wanted(self.needs)) as usize
     }
@@ -108,16 +205,16 @@ impl Records {
     /// The words of a piece that come after its base and the wanted sums among these bits.
     fn words_after(&self, bits: u32, piece: usize) -> Words<'_> {
         let start = piece * self.words() + sums::words(wanted(self.needs) & bits) as usize;
-        Words(self.sums[start..].iter())
+        Words(self.pieces[start..].iter())
     }
 
     /// A piece's number of pixels.
     fn area(&self, piece: usize) -> u64 {
-        self.sums[piece * self.words()]
+        self.pieces[piece * self.words()]
     }
 
     fn base<L: Label>(&self, piece: usize) -> Base {
-        let mut words = Words(self.sums[piece * self.words()..].iter());
+        let mut words = Words(self.pieces[piece * self.words()..].iter());
         let area = words.next();
         let [row, column] = words.pair();
         let [last_row, min_column] = words.pair();
@@ -134,16 +231,6 @@ impl Records {
     }
 
     fn second(&self, piece: usize) -> Second {
-        if self.needs.powers {
-            let sums = self.whole_powers(piece);
-            return Second {
-                r: sums[1][0],
-                c: sums[0][1],
-                rr: sums[2][0],
-                rc: sums[1][1],
-                cc: sums[0][2],
-            };
-        }
         let mut words = self.words_after(0, piece);
         Second {
             r: words.wide(),
@@ -154,19 +241,8 @@ impl Records {
         }
     }
 
-    fn whole_powers(&self, piece: usize) -> [[i128; 4]; 4] {
-        let mut words = self.words_after(0, piece);
-        std::array::from_fn(|_| std::array::from_fn(|_| words.wide()))
-    }
-
-    fn powers(&self, piece: usize) -> Powers {
-        let sums = self.whole_powers(piece);
-        Powers(sums.map(|row| row.map(|sum| sum as f64)))
-    }
-
     fn pairs(&self, piece: usize) -> Pairs {
-        let before = sums::wanted::SECOND | sums::wanted::POWERS;
-        let mut words = self.words_after(before, piece);
+        let mut words = self.words_after(sums::wanted::SECOND, piece);
         Pairs {
             runs: words.next(),
             below: words.next(),
@@ -182,6 +258,7 @@ impl Records {
         Outline([words.next(), words.next(), words.next()])
     }
 
+    /// Exact sums of a piece's intensities.
     fn intensities(&self, piece: usize) -> IntensitySums {
         let start = piece * intensities::WORDS as usize;
         let mut words = Words(self.intensities[start..].iter());
@@ -195,9 +272,32 @@ impl Records {
             ..IntensitySums::default()
         }
     }
+
+    /// Rounded sums of a portion's intensities.
+    fn reals(&self, portion: usize) -> IntensitySums {
+        let start = portion * reals::WORDS as usize;
+        let mut words = Words(self.intensities[start..].iter());
+        IntensitySums {
+            pixels: words.float() as u64,
+            min: words.float(),
+            max: words.float(),
+            sum: words.float(),
+            deviations: words.float(),
+            whole_sum: words.wide(),
+            ..IntensitySums::default()
+        }
+    }
 }
 
-/// Adds up the pieces of the labels after the background.
+/// A portion's sums of `rowⁱ · columnʲ`.
+fn powers_of(sums: &[f64], portion: usize) -> Powers {
+    let sums = &sums[portion * POWERS as usize..];
+    Powers(std::array::from_fn(|i| {
+        std::array::from_fn(|j| sums[4 * i + j])
+    }))
+}
+
+/// The labels after the background.
 struct Joined<'a> {
     records: &'a Records,
     background: usize,
@@ -205,32 +305,18 @@ struct Joined<'a> {
 
 impl Joined<'_> {
     /// One kind of sums of all labels; none unless they are `wanted`.
-    fn all<T: Copy + Send + Sync>(
-        &self,
-        wanted: bool,
-        of_piece: impl Fn(usize) -> T + Sync,
-        join: impl Fn(&mut T, &T) + Sync,
-    ) -> Result<Vec<T>> {
+    fn all<T: Send>(&self, wanted: bool, of_label: impl Fn(usize) -> T + Sync) -> Result<Vec<T>> {
         /// Labels that a thread takes at a time.
         const SHARE: usize = 1024;
-        let Self {
-            records,
-            background,
-        } = *self;
-        let count = records.begins.len() - background;
+        let background = self.background;
+        let count = self.records.begins.len() - background;
         if !wanted || count == 0 {
             return Ok(Vec::new());
         }
-        let of_label = |slot: usize| {
-            let pieces = records.pieces(background + slot);
-            let mut sum = of_piece(pieces.start);
-            for piece in pieces.skip(1).filter(|&piece| records.area(piece) > 0) {
-                join(&mut sum, &of_piece(piece));
-            }
-            sum
-        };
         crate::threads::ensure();
-        par_rows(SHARE, count, SUMS, |share| (share * SHARE..).map(of_label))
+        par_rows(SHARE, count, SUMS, |share| {
+            (background + share * SHARE..).map(&of_label)
+        })
     }
 }
 

@@ -6,6 +6,9 @@
 //! | [`crate::trace::values`] | runs sorted by their labels; labels numbered |
 //! | [`sums`] | sums of coordinates, of pairs and of border pixels, over the runs of each label |
 //! | [`intensities`] | sums of another image's values, over the same runs |
+//! | [`portions`] | the runs of each label in each strip of rows, for sums that are rounded |
+//! | [`powers`] | sums for higher moments and for weighted ones, over these |
+//! | [`reals`] | sums of intensities that are floating-point numbers or large, over these |
 //! | [`tiles`] | areas, boxes and sums of coordinates of small label values, without runs |
 //! | [`table`] | these sums by label value, and the columns made of them |
 //! | [`shapes`] | by tiles that overlap: sums for axes, perimeters, Euler numbers, intensities |
@@ -22,6 +25,9 @@ pub mod intensities;
 pub mod lengths;
 pub mod neighbours;
 pub mod pieces;
+pub mod portions;
+pub mod powers;
+pub mod reals;
 pub mod runs;
 pub mod shape_table;
 pub mod shapes;

@@ -21,8 +21,6 @@ const WARPS: u32 = BLOCK / WARP_SIZE;
 pub mod wanted {
     /// Sums of coordinates and of products of two.
     pub const SECOND: u32 = 1;
-    /// Sums of `rowⁱ · columnʲ` for i and j up to 3.
-    pub const POWERS: u32 = 2;
     /// Pairs and squares of neighbours.
     pub const PAIRS: u32 = 4;
     /// Border pixels by what they add to a perimeter.
@@ -40,8 +38,6 @@ pub mod wanted {
 pub const BASE_WORDS: u32 = 5;
 /// Words of sums up to second order, without the number of pixels.
 pub const SECOND_WORDS: u32 = 10;
-/// Words of sums up to third order in each coordinate.
-pub const POWER_WORDS: u32 = 32;
 /// Words of pairs: runs, pixels with an equal one below, below to the right, below to the left,
 /// squares of 2 × 2 equal pixels, and squares in which only the two pixels of a diagonal have the
 /// label.
@@ -53,9 +49,7 @@ pub const OUTLINE_WORDS: u32 = 3;
 #[must_use]
 pub const fn words(bits: u32) -> u32 {
     let mut words = BASE_WORDS;
-    if bits & wanted::POWERS != 0 {
-        words += POWER_WORDS;
-    } else if bits & wanted::SECOND != 0 {
+    if bits & wanted::SECOND != 0 {
         words += SECOND_WORDS;
     }
     if bits & wanted::PAIRS != 0 {
@@ -69,7 +63,7 @@ pub const fn words(bits: u32) -> u32 {
 
 /// The sums of `columnʲ` over the `n` columns from `first` on, for j up to 3.
 #[inline(always)]
-fn column_sums(n: u32, first: i64) -> [i128; 4] {
+pub(super) fn column_sums(n: u32, first: i64) -> [i128; 4] {
     let n = u64::from(n);
     // Of the numbers below n: their sum, and that of their squares, divided before they are
     // multiplied.
@@ -143,7 +137,7 @@ impl Record<'_> {
 /// Writes the sums of each piece.
 ///
 /// Launch: one warp per piece. Reads 12 bytes per run twice or three times, for pairs and outlines
-/// some 60 and 250 more, mostly from the cache, and writes 40 to 370 bytes per piece.
+/// some 60 and 250 more, mostly from the cache, and writes 40 to 190 bytes per piece.
 ///
 /// # Safety
 ///
@@ -174,18 +168,7 @@ pub unsafe fn sum_pieces(
     };
     let origin = runs.run(piece.first_run);
     put_base(runs, piece, origin, &mut record);
-    if bits & wanted::POWERS != 0 {
-        // Row by row of the matrix, so that four sums are in registers at a time.
-        let mut power = 0;
-        while power < 4 {
-            let sums = sums_of_power(runs, piece, origin, power, lane);
-            record.put_wide(sums[0]);
-            record.put_wide(sums[1]);
-            record.put_wide(sums[2]);
-            record.put_wide(sums[3]);
-            power += 1;
-        }
-    } else if bits & wanted::SECOND != 0 {
+    if bits & wanted::SECOND != 0 {
         let [_, c, cc, _] = sums_of_power(runs, piece, origin, 0, lane);
         let [r, rc, _, _] = sums_of_power(runs, piece, origin, 1, lane);
         let [rr, ..] = sums_of_power(runs, piece, origin, 2, lane);

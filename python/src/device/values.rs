@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trazar::cuda::Queue;
 use trazar::measure::{
-    DeviceColumn, DeviceColumnValues, DeviceMeasurer, DeviceMeasures, Label, MeasureOptions,
-    Measures,
+    DeviceColumn, DeviceColumnValues, DeviceIntensities, DeviceMeasurer, DeviceMeasures, Intensity,
+    Label, MeasureOptions, Measures,
 };
 use trazar::rle::DeviceRles;
 use trazar::{DeviceImage, DeviceValues, PixelValue, RegionOptions};
@@ -74,6 +74,12 @@ impl Numbers<'_> {
                 values.mask(mask).map_err(errors::from_library)
             }
         }
+    }
+
+    /// The elements as intensities.
+    fn intensities<I: Intensity>(&self) -> PyResult<DeviceIntensities<Queue, I>> {
+        DeviceIntensities::new(self.width, self.height, self.pitch, self.buffer()?)
+            .map_err(errors::from_library)
     }
 
     /// A mask on the same device.
@@ -236,7 +242,7 @@ pub(crate) fn device_measure<'py>(
         };
         macro_rules! with {
             ($t:ty) => {{
-                let light = image.values::<$t>(&[], None)?;
+                let light = image.intensities::<$t>()?;
                 let table = py.detach(|| {
                     if on_device {
                         let table =
@@ -256,7 +262,13 @@ pub(crate) fn device_measure<'py>(
             "<u4" => with!(u32),
             "<i2" => with!(i16),
             "<i4" => with!(i32),
-            _ => Err(image.refused("intensity_image", "integers of up to 32 bits")),
+            "<i8" => with!(i64),
+            "<f4" => with!(f32),
+            "<f8" => with!(f64),
+            _ => Err(image.refused(
+                "intensity_image",
+                "booleans, uint8 to uint32, int16 to int64, float32, or float64",
+            )),
         }
     }
     let py = labels.py();

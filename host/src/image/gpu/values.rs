@@ -5,11 +5,6 @@ use trazar_kernels::image::equality::{
     BESIDE_WORDS, EqualityPlanes, EqualityPlanesMut, Validity, equality_of_f32, equality_of_u8,
     equality_of_u16, equality_of_u32, equality_of_u64, threads,
 };
-use trazar_kernels::measure::intensities::{
-    sum_intensities_of_i16, sum_intensities_of_i32, sum_intensities_of_u8, sum_intensities_of_u16,
-    sum_intensities_of_u32,
-};
-use trazar_kernels::measure::pieces::SortedRuns;
 use trazar_kernels::measure::shape_table::{ShapeTable, ShapeTableBuffers};
 use trazar_kernels::measure::shapes::{
     self, Intensities, sum_shapes_of_u8, sum_shapes_of_u16, sum_shapes_of_u32, sum_shapes_of_u64,
@@ -33,7 +28,7 @@ use trazar_kernels::trace::values::{
 };
 
 use super::{DeviceImage, check_pitch, upload_samples};
-use crate::error::{Error, Result, Unavailable};
+use crate::error::{Error, Result};
 use crate::gpu::{Gpu, GpuBuffer, GpuLauncher, OnGpu, nothing};
 use crate::image::{PixelValue, ValueImage, check_mask};
 use crate::memory::collect;
@@ -349,18 +344,6 @@ pub trait DeviceValue: cuda_std::Pod {
     /// The value with such a number.
     fn of_key(key: u64) -> Self;
 
-    /// Launches the kernel that sums up these values, as intensities, over the pieces of `runs`.
-    ///
-    /// # Safety
-    /// That of the kernel.
-    unsafe fn sum_intensities<G: Gpu>(
-        on: &GpuLauncher<'_, G>,
-        blocks: u32,
-        values: RowsOfValues<'_, Self>,
-        runs: SortedRuns<'_>,
-        sums: ViewMut<'_, u64>,
-    ) -> Result<()>;
-
     /// Launches the kernel that adds all pixels to the sums of these values, as labels.
     ///
     /// # Safety
@@ -381,9 +364,6 @@ pub trait DeviceValue: cuda_std::Pod {
         table: LabelTable<'_>,
         shapes: ShapeTable<'_>,
     ) -> Result<()>;
-
-    /// The image as intensities, if kernels sum up numbers of this type.
-    fn intensities(rows: RowsOfValues<'_, Self>) -> Option<Intensities<'_>>;
 
     /// The greatest label, as the kernels that have a table of labels compare it.
     fn most() -> u64 {
@@ -428,7 +408,9 @@ pub struct FoundInRows<'a> {
 }
 
 /// The same memory, as elements of another type of the same size and alignment.
-fn as_bits<T: cuda_std::Pod, Bits: cuda_std::Pod>(values: View<'_, T>) -> View<'_, Bits> {
+pub(crate) fn as_bits<T: cuda_std::Pod, Bits: cuda_std::Pod>(
+    values: View<'_, T>,
+) -> View<'_, Bits> {
     const {
         assert!(size_of::<T>() == size_of::<Bits>() && align_of::<T>() == align_of::<Bits>());
     }
@@ -446,18 +428,6 @@ fn rows_of_bits<T: cuda_std::Pod, Bits: cuda_std::Pod>(
 }
 
 macro_rules! device_values {
-    (@sum $on:ident, $blocks:ident, $rows:ident, $runs:ident, $sums:ident;) => {{
-        let _ = ($on, $blocks, $rows, $runs, $sums);
-        Err(Unavailable::Job {
-            job: "measures of intensities of these numbers",
-            backend: G::BACKEND,
-        }
-        .into())
-    }};
-    (@sum $on:ident, $blocks:ident, $rows:ident, $runs:ident, $sums:ident; $sum:ident) => {
-        // SAFETY: the caller's promise.
-        unsafe { $sum::launch($on, $blocks, $rows.values, $rows.pitch, $runs, $sums) }
-    };
     (@tiles $on:ident, $image:ident, $table:ident;) => {{
         let _ = ($on, $image, $table);
         unreachable!("labels are integers")
@@ -498,17 +468,6 @@ macro_rules! device_values {
             )
         }
     }};
-    (@intensities $rows:ident;) => {{
-        let _ = $rows;
-        None
-    }};
-    (@intensities $rows:ident; $intensities:ident) => {{
-        let mut intensities = no_intensities();
-        intensities.$intensities = as_bits($rows.values);
-        intensities.pitch = $rows.pitch;
-        intensities.sign = Self::SIGN as u32;
-        Some(intensities)
-    }};
     (@value $key:ident, f32) => {{
         let bits = $key as u32;
         f32::from_bits(if bits >> 31 == 0 { !bits } else { bits & !(1 << 31) })
@@ -517,24 +476,13 @@ macro_rules! device_values {
         ($key ^ Self::SIGN) as $t
     };
     ($($any:ident: $t:ident as $bits:ty, $sign:expr, $largest:expr =>
-        $equality:ident, $link:ident, $keys:ident $([$tiles:ident, $shapes:ident])?
-        $(, $sum:ident as $intensities:ident)?;)*) => {$(
+        $equality:ident, $link:ident, $keys:ident $([$tiles:ident, $shapes:ident])?;)*) => {$(
         impl DeviceValue for $t {
             const LARGEST: [u32; 2] = $largest;
             const SIGN: u64 = $sign;
 
             fn of_key(key: u64) -> Self {
                 device_values!(@value key, $t)
-            }
-
-            unsafe fn sum_intensities<G: Gpu>(
-                on: &GpuLauncher<'_, G>,
-                blocks: u32,
-                values: RowsOfValues<'_, Self>,
-                runs: SortedRuns<'_>,
-                sums: ViewMut<'_, u64>,
-            ) -> Result<()> {
-                device_values!(@sum on, blocks, values, runs, sums; $($sum)?)
             }
 
             unsafe fn sum_tiles<G: Gpu>(
@@ -552,10 +500,6 @@ macro_rules! device_values {
                 shapes: ShapeTable<'_>,
             ) -> Result<()> {
                 device_values!(@shapes on, image, table, shapes; $($shapes)?)
-            }
-
-            fn intensities(rows: RowsOfValues<'_, Self>) -> Option<Intensities<'_>> {
-                device_values!(@intensities rows; $($intensities)?)
             }
 
             fn any<'a, 'p>(image: &'a ValueImage<'p, Self>) -> AnyValues<'a, 'p> {
@@ -642,24 +586,19 @@ const ALL: [u32; 2] = [u32::MAX, 0];
 device_values! {
     U8: u8 as u8, 0, [0xff, 0] =>
         equality_of_u8, link_outer_borders_of_u8, value_keys_of_u8
-        [sum_tiles_of_u8, sum_shapes_of_u8],
-        sum_intensities_of_u8 as bytes;
+        [sum_tiles_of_u8, sum_shapes_of_u8];
     U16: u16 as u16, 0, [0xffff, 0] =>
         equality_of_u16, link_outer_borders_of_u16, value_keys_of_u16
-        [sum_tiles_of_u16, sum_shapes_of_u16],
-        sum_intensities_of_u16 as halves;
+        [sum_tiles_of_u16, sum_shapes_of_u16];
     I16: i16 as u16, 1 << 15, [0xffff, 0] =>
         equality_of_u16, link_outer_borders_of_u16, value_keys_of_u16
-        [sum_tiles_of_u16, sum_shapes_of_u16],
-        sum_intensities_of_i16 as halves;
+        [sum_tiles_of_u16, sum_shapes_of_u16];
     U32: u32 as u32, 0, ALL =>
         equality_of_u32, link_outer_borders_of_u32, value_keys_of_u32
-        [sum_tiles_of_u32, sum_shapes_of_u32],
-        sum_intensities_of_u32 as words;
+        [sum_tiles_of_u32, sum_shapes_of_u32];
     I32: i32 as u32, 1 << 31, ALL =>
         equality_of_u32, link_outer_borders_of_u32, value_keys_of_u32
-        [sum_tiles_of_u32, sum_shapes_of_u32],
-        sum_intensities_of_i32 as words;
+        [sum_tiles_of_u32, sum_shapes_of_u32];
     I64: i64 as u64, 1 << 63, [u32::MAX; 2] =>
         equality_of_u64, link_outer_borders_of_u64, value_keys_of_u64
         [sum_tiles_of_u64, sum_shapes_of_u64];

@@ -1,31 +1,37 @@
-//! Measures of labels in a GPU's memory. Most become columns there, by [`tiles`]. For higher
-//! moments, hulls, holes, and labels that are large numbers, kernels sum up the runs of each label,
-//! and what follows from the sums is computed by the processor, by the code for its own sums.
+//! Measures of labels in a GPU's memory. Most become columns there, by [`tiles`]. For higher and
+//! weighted moments, hulls, holes, intensities that are floating-point numbers, and labels that are
+//! large numbers, kernels sum up the runs of each label, and what follows from the sums is computed
+//! by the processor, by the code for its own sums.
 
+mod intensities;
 mod result;
 mod tiles;
 
 use cuda_std::ViewMut;
 use cuda_std::warp::WARP_SIZE;
 use trazar_kernels::measure::pieces::{SortedRuns, pieces};
+use trazar_kernels::measure::portions::{self, count_portions, list_portions};
+use trazar_kernels::measure::powers::{POWERS, sum_powers};
 use trazar_kernels::measure::runs::{RunsBuffers, count_value_runs, list_value_runs};
-use trazar_kernels::measure::{intensities, sums};
+use trazar_kernels::measure::sums;
 use trazar_kernels::trace::borders::count;
 use trazar_kernels::trace::fragments::row_values::RowsOfValues;
 use trazar_kernels::trace::values::group_borders;
 
+pub use intensities::DeviceIntensities;
+pub(in crate::measure) use intensities::DeviceIntensity;
+use intensities::SummedOver;
 pub use result::{DeviceColumn, DeviceColumnValues, DeviceMeasures};
 
 use super::intensities::{AnyIntensities, Intensity, Kind, with_intensities};
 use super::labels::{Label, with_labels};
-use super::records::{Records, wanted};
+use super::records::{Portions, Records, wanted};
 use super::strip::{Needs, Sums};
 use super::sums::Span;
-use super::{MeasureOptions, Measures, check, table_of};
-use crate::error::{Error, Result, Unavailable};
+use super::{MeasureOptions, Measures, check, rows_per_strip, table_of};
+use crate::error::{Error, Result};
 use crate::gpu::{Gpu, GpuBuffer, OnGpu, Scanner, read_first};
 use crate::image::gpu::{AnyValues, DeviceValues, Equality};
-use crate::image::{PixelValue, ValueImage};
 use crate::memory::{reserve, zeroed_vec};
 use crate::trace::gpu::Groups;
 
@@ -65,16 +71,16 @@ impl<G: Gpu> DeviceMeasurer<G> {
     /// Measures the labels of an image, as [`Engine::measure`](crate::Engine::measure) does: its
     /// positive values, but for those of background and of pixels that the mask leaves out.
     ///
-    /// Integers, and the sums behind all numbers, are those of the processor, and so are the
-    /// numbers. Sums of third powers beyond 2⁵³, which the processor rounds as it adds them, are
-    /// exact for each 1024 runs of a label.
+    /// All numbers are those of the processor, bit for bit.
     ///
     /// Labels, areas, boxes, centroids, equivalent diameters and extents take one pass over the
     /// pixels, and 40 bytes of the GPU's memory per label up to the greatest one, which may be as
     /// large as a quarter of the number of pixels. Axes, orientations, inertia tensors, perimeters,
     /// Euler numbers and intensities take up to 84 bytes per label more.
     /// Higher moments, hulls and holes, and greater labels, take some 50 bytes per run; runs are
-    /// copied to the processor for hulls and holes, which it finds.
+    /// copied to the processor for hulls and holes, which it finds. So do weighted moments, and
+    /// intensities that are floating-point numbers or of 64 bits. Weighted and higher moments take
+    /// 128 bytes more per label and strip, which has some 2¹⁹ pixels.
     ///
     /// # Errors
     /// Those of [`Engine::measure`](crate::Engine::measure);
@@ -127,22 +133,19 @@ impl<G: Gpu> DeviceMeasurer<G> {
         if let Some(table) = tiles::measure(&self.gpu, labels, None, options)? {
             return Ok(Found::OnDevice(table));
         }
-        let sums = self.sum_up(labels, None, needs)?;
+        let sums = self.sum_up::<L, u8>(labels, None, needs)?;
         table_of(&sums, options, Kind::default()).map(Found::OnHost)
     }
 
-    /// As [`measure`](Self::measure), with an image of intensities of the same size: integers of up
-    /// to 32 bits.
+    /// As [`measure`](Self::measure), with an image of intensities of the same size.
     ///
     /// # Errors
     /// Those of [`measure`](Self::measure);
-    /// [`Error::InvalidOption`](crate::Error::InvalidOption) if the sizes differ;
-    /// [`Error::Unavailable`](crate::Error::Unavailable) for intensities of other types, and for
-    /// weighted centroids and moments.
-    pub fn measure_intensities<L: Label, I: Intensity + PixelValue>(
+    /// [`Error::InvalidOption`](crate::Error::InvalidOption) if the sizes differ.
+    pub fn measure_intensities<L: Label, I: Intensity>(
         &self,
         labels: &DeviceValues<G, L>,
-        intensities: &DeviceValues<G, I>,
+        intensities: &DeviceIntensities<G, I>,
         options: &MeasureOptions,
     ) -> Result<Measures> {
         self.find_intensities(labels, intensities, options)?
@@ -154,10 +157,10 @@ impl<G: Gpu> DeviceMeasurer<G> {
     ///
     /// # Errors
     /// Those of [`measure_intensities`](Self::measure_intensities).
-    pub fn measure_intensities_on_device<L: Label, I: Intensity + PixelValue>(
+    pub fn measure_intensities_on_device<L: Label, I: Intensity>(
         &self,
         labels: &DeviceValues<G, L>,
-        intensities: &DeviceValues<G, I>,
+        intensities: &DeviceIntensities<G, I>,
         options: &MeasureOptions,
     ) -> Result<DeviceMeasures<G>> {
         self.find_intensities(labels, intensities, options)?
@@ -165,54 +168,35 @@ impl<G: Gpu> DeviceMeasurer<G> {
     }
 
     /// Measures labels with intensities, by a table if there is one for these properties.
-    fn find_intensities<L: Label, I: Intensity + PixelValue>(
+    fn find_intensities<L: Label, I: Intensity>(
         &self,
         labels: &DeviceValues<G, L>,
-        intensities: &DeviceValues<G, I>,
+        intensities: &DeviceIntensities<G, I>,
         options: &MeasureOptions,
     ) -> Result<Found<G>> {
         let size = [labels.width() as usize, labels.height() as usize];
-        let intensity_size = [intensities.width() as usize, intensities.height() as usize];
-        let needs = check_on_gpu(size, Some(intensity_size), options)?;
-        let gpu = &self.gpu;
-        let values = gpu.using(intensities.values())?;
-        let rows = RowsOfValues {
-            values: values.view(),
-            pitch: intensities.pitch(),
-        };
-        if let Some(table) = tiles::measure(gpu, labels, I::intensities(rows), options)? {
-            values.finish()?;
-            return Ok(Found::OnDevice(table));
-        }
-        let sum_intensities = |blocks: u32, runs: SortedRuns<'_>, sums: ViewMut<'_, u64>| {
-            // SAFETY: the image has the labels' size, and has been acquired; there is room for the
-            // sums of each piece.
-            unsafe { I::sum_intensities(&gpu.launcher(), blocks, rows, runs, sums) }
-        };
-        let sums = self.sum_up(labels, Some(&sum_intensities), needs)?;
-        values.finish()?;
-        let kind = Kind {
-            has_squares: I::HAS_SQUARES,
-            is_whole: I::IS_WHOLE,
-        };
-        table_of(&sums, options, kind).map(Found::OnHost)
+        let needs = check_on_gpu(size, Some(intensities.size()), options)?;
+        intensities.using(&self.gpu, |rows| {
+            if let Some(table) = tiles::measure(&self.gpu, labels, I::in_tables(rows), options)? {
+                return Ok(Found::OnDevice(table));
+            }
+            let sums = self.sum_up(labels, Some(rows), needs)?;
+            let kind = Kind {
+                has_squares: I::HAS_SQUARES,
+                is_whole: I::IS_WHOLE,
+            };
+            table_of(&sums, options, kind).map(Found::OnHost)
+        })
     }
 
-    /// The sums of all labels, in ascending order of these. `sum_intensities` launches, in this
-    /// number of blocks, the kernel that sums up the intensities of pieces.
-    fn sum_up<L: Label>(
+    /// The sums of all labels, in ascending order of these. Intensities have the labels' size, and
+    /// have been acquired.
+    fn sum_up<L: Label, I: Intensity>(
         &self,
         labels: &DeviceValues<G, L>,
-        sum_intensities: Option<&SumIntensities<'_>>,
+        light: Option<RowsOfValues<'_, I>>,
         needs: Needs,
     ) -> Result<Sums> {
-        if needs.weighted {
-            return Err(Unavailable::Job {
-                job: "weighted moments",
-                backend: G::BACKEND,
-            }
-            .into());
-        }
         let gpu = &self.gpu;
         let equality = labels.equality(gpu)?;
         let Some(mut sorted) = Sorted::find(gpu, labels, &equality)? else {
@@ -221,34 +205,56 @@ impl<G: Gpu> DeviceMeasurer<G> {
         let wanted = wanted(needs);
         let words = sums::words(wanted) as usize;
         let count = pieces(sorted.groups.values, sorted.len);
-        let blocks = |warps_per_block: u32| count.div_ceil(warps_per_block);
         let on = &gpu.launcher();
-        let mut records = gpu.alloc(count as usize * words)?;
+        let mut of_pieces = gpu.alloc(count as usize * words)?;
         // SAFETY: the runs are those of the planes, and there is a record for each piece.
         unsafe {
             sums::sum_pieces::launch(
                 on,
-                blocks(sums::BLOCK / WARP_SIZE),
+                warp_blocks(count, sums::BLOCK),
                 equality.view(),
                 sorted.view(),
                 wanted,
-                records.view_mut(),
+                of_pieces.view_mut(),
             )?;
         }
+        let has_reals = light.is_some() && needs.intensities && !I::HAS_SQUARES;
+        let rows_per_strip = rows_per_strip(labels.width() as usize);
+        let portions = match has_reals || needs.powers || needs.weighted {
+            true => sorted.find_portions(gpu, rows_per_strip)?,
+            false => PortionBuffers::none(gpu)?,
+        };
+        let over = SummedOver {
+            runs: sorted.view(),
+            portions: portions.begins.view(),
+            with_deviations: needs.deviations,
+        };
         let mut of_intensities = Vec::new();
-        if let Some(sum_intensities) = sum_intensities.filter(|_| needs.intensities) {
-            let mut sums = gpu.alloc(count as usize * intensities::WORDS as usize)?;
-            sum_intensities(
-                blocks(intensities::BLOCK / WARP_SIZE),
-                sorted.view(),
-                sums.view_mut(),
-            )?;
-            of_intensities = sums.to_vec()?;
+        if let Some(rows) = light.filter(|_| needs.intensities) {
+            // SAFETY: the caller's promise.
+            of_intensities = unsafe { I::sum_intensities(gpu, rows, over)? }.to_vec()?;
         }
+        let powers = portions.sums(gpu, needs.powers, |blocks, sums| {
+            // SAFETY: there is room for the sums of each portion.
+            unsafe { sum_powers::launch(on, blocks, over.runs, over.portions, sums) }
+        })?;
+        let weighted = portions.sums(gpu, needs.weighted, |blocks, sums| match light {
+            // SAFETY: the caller's promise; there is room for the sums of each portion.
+            Some(rows) => unsafe { I::sum_weighted(on, blocks, rows, over, sums) },
+            None => Ok(()),
+        })?;
         let records = Records {
             begins: sorted.begins()?,
-            sums: records.to_vec()?,
+            pieces: of_pieces.to_vec()?,
             intensities: of_intensities,
+            has_reals,
+            portions: Portions {
+                begins: portions.begins.to_vec()?,
+                origins: portions.origins.to_vec()?,
+                powers,
+                weighted,
+                is_one_strip: labels.height() as usize <= rows_per_strip,
+            },
             needs,
         };
         let (mut all, background) = records.join::<L>()?;
@@ -257,6 +263,11 @@ impl<G: Gpu> DeviceMeasurer<G> {
         }
         Ok(all)
     }
+}
+
+/// The blocks of a kernel whose warps take one of `count` each.
+const fn warp_blocks(count: u32, block: u32) -> u32 {
+    count.div_ceil(block / WARP_SIZE)
 }
 
 /// As [`check`], and refuses more pixels than kernels number.
@@ -301,9 +312,6 @@ impl<G: Gpu> Found<G> {
     }
 }
 
-/// Launches the kernel that sums up intensities.
-type SumIntensities<'a> = dyn Fn(u32, SortedRuns<'_>, ViewMut<'_, u64>) -> Result<()> + 'a;
-
 /// Measures labels in the host's memory, with the intensities there.
 pub(crate) fn measure_host<G: Gpu>(
     gpu: &G,
@@ -321,7 +329,7 @@ pub(crate) fn measure_host<G: Gpu>(
         match intensities {
             None => measurer.measure(&labels, options),
             Some(intensities) => with_intensities!(intensities, samples => {
-                let image = DeviceValues::upload(gpu, &ValueImage::new(samples)?)?;
+                let image = DeviceIntensities::upload(gpu, samples)?;
                 measurer.measure_intensities(&labels, &image, options)
             }),
         }
@@ -403,6 +411,33 @@ impl<G: Gpu> Sorted<G> {
         }
     }
 
+    /// The runs of each label in each strip of `rows` rows.
+    fn find_portions(&mut self, gpu: &G, rows: usize) -> Result<PortionBuffers<G>> {
+        // Images have fewer rows than that.
+        let rows = u32::try_from(rows).unwrap_or(u32::MAX);
+        let (on, len, runs) = (&gpu.launcher(), self.len, self.view());
+        let mut before = gpu.alloc(len as usize)?;
+        // SAFETY: there is an element per run.
+        unsafe { count_portions::launch_threads(on, len, runs, rows, before.view_mut())? };
+        let mut scanner = Scanner::new(gpu, len)?;
+        scanner.scan_in_place(&mut before)?;
+        let count = read_first(scanner.total())? as usize;
+        let (mut begins, mut origins) = (gpu.alloc(count)?, gpu.alloc(count)?);
+        // SAFETY: there is room for all portions.
+        unsafe {
+            list_portions::launch_threads(
+                on,
+                len,
+                runs,
+                rows,
+                before.view(),
+                begins.view_mut(),
+                origins.view_mut(),
+            )?;
+        }
+        Ok(PortionBuffers { begins, origins })
+    }
+
     /// Where each label's runs begin in the order.
     fn begins(&self) -> Result<Vec<u32>> {
         let mut begins = zeroed_vec(self.groups.values as usize, "the runs of labels")?;
@@ -426,6 +461,44 @@ impl<G: Gpu> Sorted<G> {
             }
         }
         Ok(())
+    }
+}
+
+/// The runs of each label in each strip.
+struct PortionBuffers<G: Gpu> {
+    /// Where each one begins in the order of runs.
+    begins: G::Buffer<u32>,
+    /// The place of each one's first pixel.
+    origins: G::Buffer<u64>,
+}
+
+impl<G: Gpu> PortionBuffers<G> {
+    fn none(gpu: &G) -> Result<Self> {
+        Ok(Self {
+            begins: gpu.alloc(0)?,
+            origins: gpu.alloc(0)?,
+        })
+    }
+
+    /// The sums of `weight · rowⁱ · columnʲ` of each one, if they are wanted. `launch` launches the
+    /// kernel, in this number of blocks.
+    fn sums(
+        &self,
+        gpu: &G,
+        wanted: bool,
+        launch: impl FnOnce(u32, ViewMut<'_, f64>) -> Result<()>,
+    ) -> Result<Vec<f64>> {
+        let count = self.begins.len();
+        if !wanted {
+            return Ok(Vec::new());
+        }
+        let mut sums = gpu.alloc(count * POWERS as usize)?;
+        // There are fewer portions than pixels.
+        launch(
+            warp_blocks(count as u32, portions::SUM_BLOCK),
+            sums.view_mut(),
+        )?;
+        sums.to_vec()
     }
 }
 

@@ -92,14 +92,16 @@ pub struct RowsOfValues<'a, T: Pod> {
     pub pitch: u32,
 }
 
-impl<T: ValueBits> RowsOfValues<'_, T> {
+impl<T: Pod> RowsOfValues<'_, T> {
     /// The value of pixel `(x, y)`.
     #[inline(always)]
     pub(crate) fn at(&self, x: u32, y: u32) -> T {
         self.values
             .ldg(y as usize * self.pitch as usize + x as usize)
     }
+}
 
+impl<T: ValueBits> RowsOfValues<'_, T> {
     /// Its bits, the same for equal values.
     #[inline(always)]
     fn bits(&self, x: u32, y: u32) -> u64 {

@@ -1,0 +1,170 @@
+//! Portions: the runs of one label in one strip of rows.
+//!
+//! A sum of floating-point numbers depends on the order of additions. The processor adds up the
+//! runs of each strip one after the other, and joins the sums of strips from the top down. So do
+//! kernels: a warp takes a portion, each of its lanes sums up a run, and the sums of runs are added
+//! in raster order. The host joins the portions of a label.
+
+use cuda_std::prelude::*;
+use cuda_std::warp::{FULL_MASK, WARP_SIZE, sync_warp};
+
+use super::pieces::{Run, SortedRuns};
+use crate::primitives::quotient;
+
+/// Threads per block of the kernels that find portions.
+pub const BLOCK: u32 = 256;
+/// Threads per block of the kernels that sum them up.
+pub const SUM_BLOCK: u32 = 128;
+/// Warps per block of these.
+const WARPS: u32 = SUM_BLOCK / WARP_SIZE;
+
+/// Counts the portions that begin at each place of the order: one or none. A strip has `rows` rows,
+/// the last one perhaps fewer.
+///
+/// Launch: one thread per run. Reads 16 bytes per run and writes 4.
+///
+/// # Safety
+///
+/// `counts` has an element per run, and nothing else uses it meanwhile.
+#[kernel(block = BLOCK, len(runs = (), counts = runs.runs.starts.len()))]
+pub unsafe fn count_portions(runs: SortedRuns<'_>, rows: u32, counts: ViewMut<'_, u32>) {
+    let at = thread::index_1d();
+    if (at as usize) < runs.runs.starts.len() {
+        counts.st(at, u32::from(begins_portion(runs, rows, at)));
+    }
+}
+
+/// Lists the portions: where each begins in the order, and the row (in the low half of a word) and
+/// the column of its first pixel.
+///
+/// Launch: one thread per run. Reads 20 bytes per run, and writes 12 per portion.
+///
+/// # Safety
+///
+/// `before` has the number of portions that begin before each place of the order, `begins` and
+/// `origins` an element per portion. Nothing else uses the two meanwhile.
+#[kernel(block = BLOCK, len(
+    runs = (),
+    before = runs.runs.starts.len(),
+    origins = begins.len(),
+))]
+pub unsafe fn list_portions(
+    runs: SortedRuns<'_>,
+    rows: u32,
+    before: View<'_, u32>,
+    begins: ViewMut<'_, u32>,
+    origins: ViewMut<'_, u64>,
+) {
+    let at = thread::index_1d();
+    if (at as usize) < runs.runs.starts.len() && begins_portion(runs, rows, at) {
+        let index = before.ldg(at);
+        let origin = runs.sorted(at);
+        begins.st(index, at);
+        origins.st(index, u64::from(origin.y) | u64::from(origin.x) << 32);
+    }
+}
+
+/// Whether a portion begins at this place of the order.
+#[inline(always)]
+fn begins_portion(runs: SortedRuns<'_>, rows: u32, at: u32) -> bool {
+    if at == 0 {
+        return true;
+    }
+    let [last, this] = [runs.order.ldg(at - 1), runs.order.ldg(at)];
+    let strip = |run: u32| quotient(runs.run(run).y, rows);
+    // planted: measure-portion-strip
+    runs.label(last) != runs.label(this) || strip(last) != strip(this)
+}
+
+/// The numbers that a run has handed over, in shared memory.
+#[derive(Clone, Copy)]
+pub(super) struct OfRun {
+    memory: SharedView<f64>,
+    first: usize,
+}
+
+impl OfRun {
+    #[inline(always)]
+    pub(super) fn number(self, i: usize) -> f64 {
+        self.memory.ld(self.first + i)
+    }
+}
+
+/// A warp's portion.
+#[derive(Clone, Copy)]
+pub(super) struct Portion<'a> {
+    runs: SortedRuns<'a>,
+    /// Its runs, as a range of the order.
+    begin: u32,
+    end: u32,
+    /// Its first run.
+    pub(super) origin: Run,
+    /// Its index.
+    pub(super) index: u32,
+    pub(super) lane: u32,
+}
+
+impl<'a> Portion<'a> {
+    /// That of this warp, if there is one. `begins` has the place in the order at which each one
+    /// begins.
+    #[inline(always)]
+    pub(super) fn of_warp(runs: SortedRuns<'a>, begins: View<'_, u32>) -> Option<Self> {
+        let t = thread::thread_idx_x();
+        let index = thread::block_idx_x() * WARPS + t / WARP_SIZE;
+        if index as usize >= begins.len() {
+            return None;
+        }
+        let begin = begins.ldg(index);
+        let end = if index as usize + 1 < begins.len() {
+            begins.ldg(index + 1)
+        } else {
+            runs.runs.starts.len() as u32
+        };
+        Some(Self {
+            runs,
+            begin,
+            end,
+            origin: runs.sorted(begin),
+            index,
+            lane: t % WARP_SIZE,
+        })
+    }
+
+    /// Calls `add` with the numbers that `of_run` returns for each run, in the order of runs. All
+    /// lanes call `add`. `memory` has room for `N` numbers per thread of the block.
+    #[inline(always)]
+    pub(super) fn for_each_in_order<const N: usize>(
+        &self,
+        memory: SharedView<f64>,
+        mut of_run: impl FnMut(Run) -> [f64; N],
+        mut add: impl FnMut(OfRun),
+    ) {
+        let of_warp = (thread::thread_idx_x() - self.lane) as usize * N;
+        let mut at = self.begin;
+        while at < self.end {
+            if self.end - at > self.lane {
+                let numbers = of_run(self.runs.sorted(at + self.lane));
+                let own = of_warp + self.lane as usize * N;
+                let mut i = 0;
+                while i < N {
+                    memory.st(own + i, numbers[i]);
+                    i += 1;
+                }
+            }
+            // planted: measure-portion-barrier
+            sync_warp(FULL_MASK);
+            let count = (self.end - at).min(WARP_SIZE);
+            let mut run = 0;
+            while run < count {
+                add(OfRun {
+                    memory,
+                    first: of_warp + run as usize * N,
+                });
+                run += 1;
+            }
+            // planted: measure-portion-reuse
+            sync_warp(FULL_MASK);
+            at += WARP_SIZE;
+        }
+    }
+}

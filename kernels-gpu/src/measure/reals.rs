@@ -1,0 +1,198 @@
+//! Sums of intensities whose squares have no exact sum: floating-point numbers, and integers of 64
+//! bits. They are added in the processor's order ([`portions`](super::portions)).
+
+use cuda_std::prelude::*;
+use cuda_std::warp::{FULL_MASK, WARP_SIZE, warp_shuffle_xor};
+
+use super::ellipse::rounded;
+use super::pieces::{SortedRuns, store_wide, sum_of_warp};
+use super::portions::{Portion, SUM_BLOCK};
+use super::powers::Weight;
+use crate::trace::fragments::row_values::RowsOfValues;
+
+/// Words per portion: pixels, the least value, the greatest, the sum, and the sum of squared
+/// differences from the mean, all as floating-point numbers; and the sum of integers, of two words.
+pub const WORDS: u32 = 7;
+/// Numbers that a run hands over: its pixels, its sum, its mean, and its sum of squared differences
+/// from that.
+const OF_RUN: usize = 4;
+/// Room for those of all threads.
+const ROOM: usize = SUM_BLOCK as usize * OF_RUN;
+
+/// Numbers whose sums are rounded.
+trait Real: Weight {
+    /// The sum of `n` numbers, and the same as an integer; 0 for those that are none.
+    fn sum(n: u32, number: impl Fn(u32) -> Self) -> (f64, i128);
+}
+
+impl Real for i64 {
+    #[inline(always)]
+    fn sum(n: u32, number: impl Fn(u32) -> Self) -> (f64, i128) {
+        let mut sum = 0i128;
+        let mut k = 0;
+        while k < n {
+            sum += i128::from(number(k));
+            k += 1;
+        }
+        (rounded(sum), sum)
+    }
+}
+
+macro_rules! floats {
+    ($($t:ty)*) => {$(
+        impl Real for $t {
+            #[inline(always)]
+            fn sum(n: u32, number: impl Fn(u32) -> Self) -> (f64, i128) {
+                (sum_in_lanes(n, |k| number(k).number()), 0)
+            }
+        }
+    )*};
+}
+floats! { f32 f64 }
+
+/// The sum of `n` numbers: those of every eighth one, then of all; and the last ones, fewer than
+/// eight, by themselves.
+#[inline(always)]
+fn sum_in_lanes(n: u32, number: impl Fn(u32) -> f64) -> f64 {
+    let [mut s0, mut s1, mut s2, mut s3] = [0.0; 4];
+    let [mut s4, mut s5, mut s6, mut s7] = [0.0; 4];
+    let mut k = 0;
+    while n - k >= 8 {
+        s0 += number(k);
+        s1 += number(k + 1);
+        s2 += number(k + 2);
+        s3 += number(k + 3);
+        s4 += number(k + 4);
+        s5 += number(k + 5);
+        s6 += number(k + 6);
+        s7 += number(k + 7);
+        k += 8;
+    }
+    let mut rest = 0.0;
+    while k < n {
+        rest += number(k);
+        k += 1;
+    }
+    s0 + s1 + s2 + s3 + s4 + s5 + s6 + s7 + rest
+}
+
+/// The lesser number, or NaN if one is NaN.
+#[inline(always)]
+fn least(a: f64, b: f64) -> f64 {
+    if b < a || b.is_nan() { b } else { a }
+}
+
+/// The least of all lanes' numbers, or NaN if one is NaN.
+#[inline(always)]
+fn least_of_warp(number: f64) -> f64 {
+    let mut all = number;
+    let mut distance = 1;
+    while distance < WARP_SIZE {
+        let (other, _) = warp_shuffle_xor(FULL_MASK, all, distance, WARP_SIZE);
+        all = least(all, other);
+        distance *= 2;
+    }
+    all
+}
+
+/// Sums up the intensities of a portion.
+#[inline(always)]
+fn sum_up<T: Real>(
+    portion: Portion<'_>,
+    memory: SharedView<f64>,
+    intensities: RowsOfValues<'_, T>,
+    with_deviations: bool,
+    sums: ViewMut<'_, u64>,
+) {
+    // The least value, and the least one with the other sign.
+    let (mut low, mut negated) = (f64::INFINITY, f64::INFINITY);
+    let mut whole = 0i128;
+    let (mut pixels, mut sum, mut deviations) = (0.0, 0.0, 0.0);
+    portion.for_each_in_order::<OF_RUN>(
+        memory,
+        |run| {
+            let n = run.end - run.x;
+            let value = |k| intensities.at(run.x + k, run.y);
+            let mut k = 0;
+            while k < n {
+                let number = value(k).number();
+                low = least(low, number);
+                negated = least(negated, -number);
+                k += 1;
+            }
+            let (sum, of_run) = T::sum(n, value);
+            whole += of_run;
+            let count = f64::from(n);
+            let mean = sum / count;
+            let deviations = if with_deviations {
+                sum_in_lanes(n, |k| {
+                    let apart = value(k).number() - mean;
+                    apart * apart
+                })
+            } else {
+                0.0
+            };
+            [count, sum, mean, deviations]
+        },
+        |of_run| {
+            let count = of_run.number(0);
+            if with_deviations && pixels > 0.0 {
+                // Chan, Golub, LeVeque: Updating formulae and a pairwise algorithm for computing
+                // sample variances, 1979.
+                let apart = of_run.number(2) - sum / pixels;
+                // planted: measure-real-apart
+                deviations += apart * apart * (pixels * count / (pixels + count));
+            }
+            deviations += of_run.number(3);
+            pixels += count;
+            sum += of_run.number(1);
+        },
+    );
+    let (low, negated) = (least_of_warp(low), least_of_warp(negated));
+    let whole = sum_of_warp(whole);
+    if portion.lane == 0 {
+        let at = portion.index as usize * WORDS as usize;
+        sums.st(at, pixels.to_bits());
+        sums.st(at + 1, low.to_bits());
+        sums.st(at + 2, (-negated).to_bits());
+        sums.st(at + 3, sum.to_bits());
+        sums.st(at + 4, deviations.to_bits());
+        store_wide(sums, at + 5, whole);
+    }
+}
+
+/// Defines the kernel for a type of intensities.
+macro_rules! reals_kernel {
+    ($name:ident, $t:ty, $what:literal) => {
+        #[doc = concat!("Writes the sums of intensities of each portion, for ", $what, ".")]
+        ///
+        /// Launch: one warp per portion. Reads each value twice or three times, mostly from the
+        /// cache, 12 bytes per run and 4 per portion, and writes 56 bytes per portion.
+        ///
+        /// # Safety
+        ///
+        /// `intensities` has an element for each pixel, rows `pitch` elements apart. `begins` are
+        /// the places in the order at which portions begin. `sums` has [`WORDS`] elements per
+        /// portion, and nothing else uses it meanwhile.
+        #[kernel(block = SUM_BLOCK, f64, len(
+                            runs = (),
+                            sums = begins.len() as u64 * u64::from(WORDS),
+                        ))]
+        pub unsafe fn $name(
+            intensities: RowsOfValues<'_, $t>,
+            runs: SortedRuns<'_>,
+            begins: View<'_, u32>,
+            with_deviations: u32,
+            sums: ViewMut<'_, u64>,
+        ) {
+            let memory = shared_array![f64; ROOM];
+            if let Some(portion) = Portion::of_warp(runs, begins) {
+                sum_up(portion, memory, intensities, with_deviations != 0, sums);
+            }
+        }
+    };
+}
+
+reals_kernel!(sum_reals_of_i64, i64, "signed integers of 64 bits");
+reals_kernel!(sum_reals_of_f32, f32, "floating-point numbers of 32 bits");
+reals_kernel!(sum_reals_of_f64, f64, "floating-point numbers of 64 bits");
