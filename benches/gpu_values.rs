@@ -17,7 +17,7 @@ use std::time::Instant;
 use trazar::cuda::{Device, Queue};
 use trazar::generate::{cells, classes};
 use trazar::gpu::Gpu;
-use trazar::measure::{DeviceIntensities, DeviceMeasurer, MeasureOptions, Property};
+use trazar::measure::{DeviceIntensities, DeviceMeasurer, Intensity, MeasureOptions, Property};
 use trazar::rle::{DeviceRles, Rle};
 use trazar::trace::ContourOptions;
 use trazar::{
@@ -105,15 +105,12 @@ fn bench<T: PixelValue>(gpu: &Queue, name: &str, side: u32, values: &[T]) -> Res
     Ok(())
 }
 
-/// Times the measures of an image's labels, from there to a table in the host's memory.
+/// Times the measures of an image's labels, with intensities of two types.
 fn bench_measures(gpu: &Queue, side: u32, labels: &[u32]) -> Result<()> {
-    let repeats = list("TRAZAR_BENCH_REPEATS", "10")[0].parse().unwrap_or(10);
-    let samples = Samples::new(side, side, labels)?;
-    let intensities: Vec<u8> = (0..labels.len()).map(|at| ((at * 37) >> 3) as u8).collect();
-    let intensity_samples = Samples::new(side, side, &intensities)?;
-    let measurer = DeviceMeasurer::on(gpu.clone());
-    let there = DeviceValues::upload(gpu, &ValueImage::new(samples)?.background(0)?)?;
-    let intensities_there = DeviceIntensities::upload(gpu, intensity_samples)?;
+    // Without 0, so that there is a centroid weighted by them.
+    let bytes = (0..labels.len()).map(|at| ((at * 37) >> 3) as u8 | 1);
+    let floats: Vec<f32> = bytes.clone().map(|byte| f32::from(byte) / 7.0).collect();
+    let bytes: Vec<u8> = bytes.collect();
     let few = [
         Property::Label,
         Property::Area,
@@ -132,38 +129,54 @@ fn bench_measures(gpu: &Queue, side: u32, labels: &[u32]) -> Result<()> {
         Property::IntensityMean,
         Property::IntensityMax,
     ];
-    let by_runs = [
-        Property::Label,
-        Property::MomentsHu,
-        Property::CentroidWeighted,
-    ];
-    for properties in [&few[..], &ten[..], &by_runs[..]] {
-        let options = MeasureOptions::default().properties(properties);
-        let started = Instant::now();
-        let expected = Engine::cpu().measure_intensities(samples, intensity_samples, &options)?;
-        let cpu = started.elapsed().as_secs_f64() * MS_PER_S;
-        let measure = || measurer.measure_intensities(&there, &intensities_there, &options);
-        assert!(measure()? == expected, "wrong measures");
-        let ms = median_ms(repeats, || measure().map(drop))?;
-        println!(
-            "  {:>2} measures of {:>7} labels {ms:>9.3} ms   all cores {cpu:>8.1} ms",
-            properties.len(),
-            expected.len()
-        );
-        let measure_there =
-            || measurer.measure_intensities_on_device(&there, &intensities_there, &options);
-        assert!(measure_there()?.to_host()? == expected, "wrong measures");
-        let ms = median_ms(repeats, || {
-            let table = measure_there()?;
-            gpu.stream().synchronize()?;
-            drop(table);
-            Ok(())
-        })?;
-        println!(
-            "  {:>2} measures, the table left on the GPU {ms:>9.3} ms",
-            properties.len()
-        );
+    let moments = [Property::Label, Property::MomentsHu];
+    let weighted = [Property::Label, Property::CentroidWeighted];
+    let deviations = [Property::IntensityMean, Property::IntensityStd];
+    let samples = Samples::new(side, side, labels)?;
+    let labels = DeviceValues::upload(gpu, &ValueImage::new(samples)?.background(0)?)?;
+    for properties in [&few[..], &ten, &moments, &weighted] {
+        time_measures(gpu, (samples, &labels), &bytes, properties)?;
     }
+    for properties in [&ten[..], &weighted, &deviations] {
+        time_measures(gpu, (samples, &labels), &floats, properties)?;
+    }
+    Ok(())
+}
+
+/// Times measures, from images in the GPU's memory to a table in the host's, and to one there.
+fn time_measures<I: Intensity>(
+    gpu: &Queue,
+    (samples, labels): (Samples<'_, u32>, &DeviceValues<Queue, u32>),
+    light: &[I],
+    properties: &[Property],
+) -> Result<()> {
+    let repeats = list("TRAZAR_BENCH_REPEATS", "10")[0].parse().unwrap_or(10);
+    let measurer = DeviceMeasurer::on(gpu.clone());
+    let options = MeasureOptions::default().properties(properties);
+    let light = Samples::new(labels.width(), labels.height(), light)?;
+    let light_there = DeviceIntensities::upload(gpu, light)?;
+    let started = Instant::now();
+    let expected = Engine::cpu().measure_intensities(samples, light, &options)?;
+    let cpu = started.elapsed().as_secs_f64() * MS_PER_S;
+    let measure = || measurer.measure_intensities(labels, &light_there, &options);
+    assert!(measure()? == expected, "wrong measures");
+    let ms = median_ms(repeats, || measure().map(drop))?;
+    let measure_there = || measurer.measure_intensities_on_device(labels, &light_there, &options);
+    assert!(measure_there()?.to_host()? == expected, "wrong measures");
+    let ms_there = median_ms(repeats, || {
+        let table = measure_there()?;
+        gpu.stream().synchronize()?;
+        drop(table);
+        Ok(())
+    })?;
+    let names: Vec<_> = properties.iter().map(|property| property.name()).collect();
+    println!(
+        "  {:>7} labels, {} {ms:>9.3} ms, the table left on the GPU {ms_there:>9.3} ms   \
+         all cores {cpu:>8.1} ms: {}",
+        expected.len(),
+        std::any::type_name::<I>(),
+        names.join(" ")
+    );
     Ok(())
 }
 

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use trazar_kernels::measure::pieces::first_piece;
-use trazar_kernels::measure::powers::POWERS;
+use trazar_kernels::measure::powers;
 use trazar_kernels::measure::{intensities, reals, sums};
 
 use super::labels::Label;
@@ -15,6 +15,8 @@ use crate::memory::par_rows;
 
 /// Named in out-of-memory errors.
 const SUMS: &str = "the sums of labels";
+
+const POWERS: usize = powers::POWERS as usize;
 
 /// The bits of the sums that are needed of pieces.
 pub(super) const fn wanted(needs: Needs) -> u32 {
@@ -54,8 +56,9 @@ pub(super) struct Portions {
     pub(super) origins: Vec<u64>,
     /// Sums of `rowⁱ · columnʲ`; empty if they are not needed.
     pub(super) powers: Vec<f64>,
-    /// The same, weighted by intensities.
+    /// The same, weighted by intensities, for i and j below `weighted_powers`.
     pub(super) weighted: Vec<f64>,
+    pub(super) weighted_powers: usize,
     /// Whether the image is one strip, so that the processor joins no strips.
     pub(super) is_one_strip: bool,
 }
@@ -112,10 +115,10 @@ impl Records {
                 |mine, other| mine.join(other, false),
             ),
         };
-        let powers = |sums: &[f64], label: usize| {
+        let powers = |sums: &[f64], count: usize, label: usize| {
             self.of_portions(
                 label,
-                |portion| powers_of(sums, portion),
+                |portion| powers_of(sums, count, portion),
                 |mine, other, [dr, dc]| mine.join(&other.shifted(dr as f64, dc as f64)),
             )
         };
@@ -132,8 +135,12 @@ impl Records {
             outlines: joined.all(needs.outline, |label| {
                 self.of_pieces(label, |piece| self.outline(piece), Outline::join)
             })?,
-            powers: joined.all(needs.powers, |label| powers(&portions.powers, label))?,
-            weighted: joined.all(needs.weighted, |label| powers(&portions.weighted, label))?,
+            powers: joined.all(needs.powers, |label| {
+                powers(&portions.powers, POWERS, label)
+            })?,
+            weighted: joined.all(needs.weighted, |label| {
+                powers(&portions.weighted, portions.weighted_powers, label)
+            })?,
             intensities: joined.all(!self.intensities.is_empty(), intensities)?,
             ..Sums::default()
         };
@@ -289,12 +296,14 @@ impl Records {
     }
 }
 
-/// A portion's sums of `rowⁱ · columnʲ`.
-fn powers_of(sums: &[f64], portion: usize) -> Powers {
-    let sums = &sums[portion * POWERS as usize..];
-    Powers(std::array::from_fn(|i| {
-        std::array::from_fn(|j| sums[4 * i + j])
-    }))
+/// A portion's sums of `rowⁱ · columnʲ` for i and j below `powers`; 0 for greater ones.
+fn powers_of(sums: &[f64], powers: usize, portion: usize) -> Powers {
+    let sums = &sums[portion * powers * powers..];
+    let mut all = Powers::default();
+    for (row, sums) in all.0.iter_mut().zip(sums.chunks_exact(powers)).take(powers) {
+        row[..powers].copy_from_slice(sums);
+    }
+    all
 }
 
 /// The labels after the background.

@@ -11,8 +11,16 @@ use super::portions::{Portion, SUM_BLOCK};
 use super::sums::column_sums;
 use crate::trace::fragments::row_values::RowsOfValues;
 
-/// Sums per portion: row by row of the matrix whose row is i and whose column is j.
-pub const POWERS: u32 = 16;
+/// Powers of a coordinate, from 0 up.
+pub const POWERS: u32 = 4;
+
+/// Sums per portion, if `powers` powers of each coordinate are wanted: row by row of the matrix
+/// whose row is i and whose column is j.
+#[must_use]
+pub const fn sum_count(powers: u32) -> u32 {
+    powers * powers
+}
+
 /// Numbers that a run hands over: its sums of `weight · columnʲ`, and its row.
 const OF_RUN: usize = 5;
 /// Room for those of all threads.
@@ -38,19 +46,20 @@ macro_rules! weights {
 }
 weights! { u8 u16 u32 i16 i32 i64 f32 f64 }
 
-/// Adds up the runs of a portion, and writes its sums. `of_run` returns the sums of
-/// `weight · columnʲ` of a run of pixels, given the first one's column, counted from the portion's
-/// first pixel.
+/// Adds up the runs of a portion, and writes its sums for i and j below `powers`. `of_run` returns
+/// the sums of `weight · columnʲ` of a run of pixels, given the first one's column, counted from the
+/// portion's first pixel.
 #[inline(always)]
 fn sum_up(
     portion: Portion<'_>,
     memory: SharedView<f64>,
     mut of_run: impl FnMut(Run, f64) -> [f64; 4],
+    powers: u32,
     sums: ViewMut<'_, f64>,
 ) {
     let origin = portion.origin;
     // Each lane has one of the sums; there are more lanes.
-    let [i, j] = [portion.lane / 4 % 4, portion.lane % 4];
+    let [i, j] = [portion.lane / POWERS % POWERS, portion.lane % POWERS];
     let mut sum = 0.0;
     portion.for_each_in_order::<OF_RUN>(
         memory,
@@ -70,11 +79,10 @@ fn sum_up(
             sum += power * of_run.number(j as usize);
         },
     );
-    if portion.lane < POWERS {
-        sums.st(
-            portion.index as usize * POWERS as usize + portion.lane as usize,
-            sum,
-        );
+    if portion.lane < sum_count(POWERS) && i.max(j) < powers {
+        let first = portion.index as usize * sum_count(powers) as usize;
+        // planted: measure-weight-place
+        sums.st(first + (i * powers + j) as usize, sum);
     }
 }
 
@@ -85,11 +93,11 @@ fn sum_up(
 ///
 /// # Safety
 ///
-/// `begins` are the places in the order at which portions begin. `sums` has [`POWERS`] elements per
+/// `begins` are the places in the order at which portions begin. `sums` has 16 elements per
 /// portion, and nothing else uses it meanwhile.
 #[kernel(block = SUM_BLOCK, f64, len(
     runs = (),
-    sums = begins.len() as u64 * u64::from(POWERS),
+    sums = begins.len() as u64 * u64::from(sum_count(POWERS)),
 ))]
 pub unsafe fn sum_powers(runs: SortedRuns<'_>, begins: View<'_, u32>, sums: ViewMut<'_, f64>) {
     let memory = shared_array![f64; ROOM];
@@ -99,7 +107,7 @@ pub unsafe fn sum_powers(runs: SortedRuns<'_>, begins: View<'_, u32>, sums: View
             let [s0, s1, s2, s3] = column_sums(run.end - run.x, first);
             [rounded(s0), rounded(s1), rounded(s2), rounded(s3)]
         };
-        sum_up(portion, memory, of_run, sums);
+        sum_up(portion, memory, of_run, POWERS, sums);
     }
 }
 
@@ -158,21 +166,22 @@ macro_rules! weighted_kernel {
         #[doc = concat!($what, ".")]
         ///
         /// Launch: one warp per portion. Reads each intensity once, 12 bytes per run and 4 per
-        /// portion, and writes 128 bytes per portion.
+        /// portion, and writes 32 or 128 bytes per portion.
         ///
         /// # Safety
         ///
         /// `intensities` has an element for each pixel, rows `pitch` elements apart. `begins` are
-        /// the places in the order at which portions begin. `sums` has [`POWERS`] elements per
-        /// portion, and nothing else uses it meanwhile.
+        /// the places in the order at which portions begin. `powers` are at most [`POWERS`];
+        /// `sums` has [`sum_count`] elements per portion, and nothing else uses it meanwhile.
         #[kernel(block = SUM_BLOCK, f64, len(
                             runs = (),
-                            sums = begins.len() as u64 * u64::from(POWERS),
+                            sums = begins.len() as u64 * u64::from(sum_count(powers)),
                         ))]
         pub unsafe fn $name(
             intensities: RowsOfValues<'_, $t>,
             runs: SortedRuns<'_>,
             begins: View<'_, u32>,
+            powers: u32,
             sums: ViewMut<'_, f64>,
         ) {
             let memory = shared_array![f64; ROOM];
@@ -181,7 +190,7 @@ macro_rules! weighted_kernel {
                     let weight = |k| intensities.at(run.x + k, run.y).number();
                     moved(weighted_sums(run.end - run.x, weight), first)
                 };
-                sum_up(portion, memory, of_run, sums);
+                sum_up(portion, memory, of_run, powers, sums);
             }
         }
     };

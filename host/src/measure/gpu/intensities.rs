@@ -110,6 +110,8 @@ pub struct SummedOver<'a> {
     pub(super) runs: SortedRuns<'a>,
     /// Where portions begin in the order of runs.
     pub(super) portions: View<'a, u32>,
+    /// Powers of coordinates in weighted sums.
+    pub(super) powers: u32,
     pub(super) with_deviations: bool,
 }
 
@@ -199,8 +201,9 @@ macro_rules! device_intensities {
                 over: SummedOver<'_>,
                 sums: ViewMut<'_, f64>,
             ) -> Result<()> {
+                let SummedOver { runs, portions, powers, .. } = over;
                 // SAFETY: the caller's promise.
-                unsafe { $weighted::launch(on, blocks, rows, over.runs, over.portions, sums) }
+                unsafe { $weighted::launch(on, blocks, rows, runs, portions, powers, sums) }
             }
 
             fn in_tables(rows: RowsOfValues<'_, Self>) -> Option<Intensities<'_>> {

@@ -11,7 +11,7 @@ use cuda_std::ViewMut;
 use cuda_std::warp::WARP_SIZE;
 use trazar_kernels::measure::pieces::{SortedRuns, pieces};
 use trazar_kernels::measure::portions::{self, count_portions, list_portions};
-use trazar_kernels::measure::powers::{POWERS, sum_powers};
+use trazar_kernels::measure::powers::{POWERS, sum_count, sum_powers};
 use trazar_kernels::measure::runs::{RunsBuffers, count_value_runs, list_value_runs};
 use trazar_kernels::measure::sums;
 use trazar_kernels::trace::borders::count;
@@ -26,9 +26,9 @@ pub use result::{DeviceColumn, DeviceColumnValues, DeviceMeasures};
 use super::intensities::{AnyIntensities, Intensity, Kind, with_intensities};
 use super::labels::{Label, with_labels};
 use super::records::{Portions, Records, wanted};
-use super::strip::{Needs, Sums};
+use super::strip::Sums;
 use super::sums::Span;
-use super::{MeasureOptions, Measures, check, rows_per_strip, table_of};
+use super::{MeasureOptions, Measures, Property, check, check_options, rows_per_strip, table_of};
 use crate::error::{Error, Result};
 use crate::gpu::{Gpu, GpuBuffer, OnGpu, Scanner, read_first};
 use crate::image::gpu::{AnyValues, DeviceValues, Equality};
@@ -122,19 +122,14 @@ impl<G: Gpu> DeviceMeasurer<G> {
         self.find(labels, options)?.on_device(&self.gpu)
     }
 
-    /// Measures labels, by a table if there is one for these properties.
+    /// Measures labels without intensities.
     fn find<L: Label>(
         &self,
         labels: &DeviceValues<G, L>,
         options: &MeasureOptions,
     ) -> Result<Found<G>> {
-        let size = [labels.width() as usize, labels.height() as usize];
-        let needs = check_on_gpu(size, None, options)?;
-        if let Some(table) = tiles::measure(&self.gpu, labels, None, options)? {
-            return Ok(Found::OnDevice(table));
-        }
-        let sums = self.sum_up::<L, u8>(labels, None, needs)?;
-        table_of(&sums, options, Kind::default()).map(Found::OnHost)
+        check_on_gpu(size_of(labels), None, options)?;
+        self.find_both::<L, u8>(labels, None, options)
     }
 
     /// As [`measure`](Self::measure), with an image of intensities of the same size.
@@ -167,36 +162,65 @@ impl<G: Gpu> DeviceMeasurer<G> {
             .on_device(&self.gpu)
     }
 
-    /// Measures labels with intensities, by a table if there is one for these properties.
+    /// Measures labels with intensities.
     fn find_intensities<L: Label, I: Intensity>(
         &self,
         labels: &DeviceValues<G, L>,
         intensities: &DeviceIntensities<G, I>,
         options: &MeasureOptions,
     ) -> Result<Found<G>> {
-        let size = [labels.width() as usize, labels.height() as usize];
-        let needs = check_on_gpu(size, Some(intensities.size()), options)?;
+        check_on_gpu(size_of(labels), Some(intensities.size()), options)?;
         intensities.using(&self.gpu, |rows| {
-            if let Some(table) = tiles::measure(&self.gpu, labels, I::in_tables(rows), options)? {
-                return Ok(Found::OnDevice(table));
-            }
-            let sums = self.sum_up(labels, Some(rows), needs)?;
-            let kind = Kind {
-                has_squares: I::HAS_SQUARES,
-                is_whole: I::IS_WHOLE,
-            };
-            table_of(&sums, options, kind).map(Found::OnHost)
+            self.find_both(labels, Some(rows), options)
         })
     }
 
-    /// The sums of all labels, in ascending order of these. Intensities have the labels' size, and
+    /// Measures labels: by tiles, and by runs what tiles don't give. Intensities have the labels'
+    /// size, and have been acquired.
+    fn find_both<L: Label, I: Intensity>(
+        &self,
+        labels: &DeviceValues<G, L>,
+        light: Option<RowsOfValues<'_, I>>,
+        options: &MeasureOptions,
+    ) -> Result<Found<G>> {
+        let all = options.properties.as_slice();
+        let size = [labels.width(), labels.height()];
+        let in_tables = light.and_then(I::in_tables);
+        let (by_tiles, mut by_runs) = tiles::split(all, size, in_tables);
+        let mut table = None;
+        if !by_tiles.is_empty() {
+            let options = options.clone().properties(by_tiles);
+            table = tiles::measure(&self.gpu, labels, in_tables, &options)?;
+            if table.is_none() {
+                by_runs = all.to_vec();
+            }
+        }
+        let mut on_host = None;
+        if table.is_none() || !by_runs.is_empty() {
+            let options = options.clone().properties(by_runs);
+            let kind = light.map_or_else(Kind::default, |_| Kind {
+                has_squares: I::HAS_SQUARES,
+                is_whole: I::IS_WHOLE,
+            });
+            let sums = self.sum_up(labels, light, &options)?;
+            on_host = Some(table_of(&sums, &options, kind)?);
+        }
+        Ok(Found {
+            on_device: table,
+            on_host,
+            order: all.to_vec(),
+        })
+    }
+
+    /// The sums that the properties need, of all labels in ascending order. Intensities have the labels' size, and
     /// have been acquired.
     fn sum_up<L: Label, I: Intensity>(
         &self,
         labels: &DeviceValues<G, L>,
         light: Option<RowsOfValues<'_, I>>,
-        needs: Needs,
+        options: &MeasureOptions,
     ) -> Result<Sums> {
+        let needs = check_options(options, light.is_some())?;
         let gpu = &self.gpu;
         let equality = labels.equality(gpu)?;
         let Some(mut sorted) = Sorted::find(gpu, labels, &equality)? else {
@@ -224,9 +248,11 @@ impl<G: Gpu> DeviceMeasurer<G> {
             true => sorted.find_portions(gpu, rows_per_strip)?,
             false => PortionBuffers::none(gpu)?,
         };
+        let weighted_powers = weighted_powers(options.properties.as_slice());
         let over = SummedOver {
             runs: sorted.view(),
             portions: portions.begins.view(),
+            powers: weighted_powers,
             with_deviations: needs.deviations,
         };
         let mut of_intensities = Vec::new();
@@ -234,15 +260,20 @@ impl<G: Gpu> DeviceMeasurer<G> {
             // SAFETY: the caller's promise.
             of_intensities = unsafe { I::sum_intensities(gpu, rows, over)? }.to_vec()?;
         }
-        let powers = portions.sums(gpu, needs.powers, |blocks, sums| {
+        let powers = portions.sums(gpu, needs.powers, POWERS, |blocks, sums| {
             // SAFETY: there is room for the sums of each portion.
             unsafe { sum_powers::launch(on, blocks, over.runs, over.portions, sums) }
         })?;
-        let weighted = portions.sums(gpu, needs.weighted, |blocks, sums| match light {
-            // SAFETY: the caller's promise; there is room for the sums of each portion.
-            Some(rows) => unsafe { I::sum_weighted(on, blocks, rows, over, sums) },
-            None => Ok(()),
-        })?;
+        let weighted = portions.sums(
+            gpu,
+            needs.weighted,
+            over.powers,
+            |blocks, sums| match light {
+                // SAFETY: the caller's promise; there is room for the sums of each portion.
+                Some(rows) => unsafe { I::sum_weighted(on, blocks, rows, over, sums) },
+                None => Ok(()),
+            },
+        )?;
         let records = Records {
             begins: sorted.begins()?,
             pieces: of_pieces.to_vec()?,
@@ -253,6 +284,7 @@ impl<G: Gpu> DeviceMeasurer<G> {
                 origins: portions.origins.to_vec()?,
                 powers,
                 weighted,
+                weighted_powers: weighted_powers as usize,
                 is_one_strip: labels.height() as usize <= rows_per_strip,
             },
             needs,
@@ -265,6 +297,29 @@ impl<G: Gpu> DeviceMeasurer<G> {
     }
 }
 
+/// The powers of coordinates, from 0 up, that weighted sums need: centroids need two.
+fn weighted_powers(properties: &[Property]) -> u32 {
+    let is_of_moments = |property: &Property| {
+        matches!(
+            property,
+            Property::MomentsWeighted
+                | Property::MomentsWeightedCentral
+                | Property::MomentsWeightedNormalized
+                | Property::MomentsWeightedHu
+        )
+    };
+    if properties.iter().any(is_of_moments) {
+        POWERS
+    } else {
+        2
+    }
+}
+
+/// Width and height in pixels.
+fn size_of<G: Gpu, L: Label>(labels: &DeviceValues<G, L>) -> [usize; 2] {
+    [labels.width(), labels.height()].map(|side| side as usize)
+}
+
 /// The blocks of a kernel whose warps take one of `count` each.
 const fn warp_blocks(count: u32, block: u32) -> u32 {
     count.div_ceil(block / WARP_SIZE)
@@ -275,8 +330,8 @@ fn check_on_gpu(
     size: [usize; 2],
     intensities: Option<[usize; 2]>,
     options: &MeasureOptions,
-) -> Result<Needs> {
-    let needs = check(size, intensities, options)?;
+) -> Result<()> {
+    check(size, intensities, options)?;
     // Sides are below 2³¹.
     let [width, height] = size.map(|side| side as u64);
     if width * height > u32::MAX.into() {
@@ -287,29 +342,54 @@ fn check_on_gpu(
                     the CPU",
         });
     }
-    Ok(needs)
+    Ok(())
 }
 
-/// A table where it was made.
-enum Found<G: Gpu> {
-    OnDevice(DeviceMeasures<G>),
-    OnHost(Measures),
+/// The columns of a table, each where it was made.
+struct Found<G: Gpu> {
+    on_device: Option<DeviceMeasures<G>>,
+    on_host: Option<Measures>,
+    /// The order of the properties.
+    order: Vec<Property>,
 }
 
 impl<G: Gpu> Found<G> {
     fn on_host(self) -> Result<Measures> {
-        match self {
-            Self::OnDevice(table) => table.to_host(),
-            Self::OnHost(table) => Ok(table),
-        }
+        let there = self.on_device.map(|table| table.to_host()).transpose()?;
+        let tables =
+            [there, self.on_host].map(|table| table.map(|table| (table.len, table.columns)));
+        let (len, columns) = joined(tables, &self.order, |column| column.property);
+        Ok(Measures { len, columns })
     }
 
     fn on_device(self, gpu: &G) -> Result<DeviceMeasures<G>> {
-        match self {
-            Self::OnDevice(table) => Ok(table),
-            Self::OnHost(table) => DeviceMeasures::upload(gpu, &table),
-        }
+        let copied = self
+            .on_host
+            .map(|table| DeviceMeasures::upload(gpu, &table));
+        let tables = [self.on_device, copied.transpose()?]
+            .map(|table| table.map(|table| (table.len, table.columns)));
+        let (len, columns) = joined(tables, &self.order, |column| column.property);
+        Ok(DeviceMeasures { len, columns })
     }
+}
+
+/// The columns of tables of as many labels, in the order of the properties; those of a property
+/// stay in their order.
+fn joined<C>(
+    tables: [Option<(usize, Vec<C>)>; 2],
+    order: &[Property],
+    property: impl Fn(&C) -> Property,
+) -> (usize, Vec<C>) {
+    let (mut rows, mut all) = (0, Vec::new());
+    for (len, columns) in tables.into_iter().flatten() {
+        rows = len;
+        all.extend(columns);
+    }
+    all.sort_by_key(|column| {
+        let property = property(column);
+        order.iter().position(|&other| other == property)
+    });
+    (rows, all)
 }
 
 /// Measures labels in the host's memory, with the intensities there.
@@ -480,19 +560,20 @@ impl<G: Gpu> PortionBuffers<G> {
         })
     }
 
-    /// The sums of `weight · rowⁱ · columnʲ` of each one, if they are wanted. `launch` launches the
-    /// kernel, in this number of blocks.
+    /// The sums of `weight · rowⁱ · columnʲ` of each one for i and j below `powers`, if they are
+    /// wanted. `launch` launches the kernel, in this number of blocks.
     fn sums(
         &self,
         gpu: &G,
         wanted: bool,
+        powers: u32,
         launch: impl FnOnce(u32, ViewMut<'_, f64>) -> Result<()>,
     ) -> Result<Vec<f64>> {
         let count = self.begins.len();
         if !wanted {
             return Ok(Vec::new());
         }
-        let mut sums = gpu.alloc(count * POWERS as usize)?;
+        let mut sums = gpu.alloc(count * sum_count(powers) as usize)?;
         // There are fewer portions than pixels.
         launch(
             warp_blocks(count as u32, portions::SUM_BLOCK),

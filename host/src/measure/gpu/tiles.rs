@@ -76,17 +76,15 @@ struct Wanted {
 }
 
 impl Wanted {
-    /// Those of these properties, if kernels write all of their columns.
-    fn of(properties: &[Property]) -> Option<Self> {
+    /// Those of these properties, of which kernels write all columns.
+    fn of(properties: &[Property]) -> Self {
         let (mut wanted, mut needs) = (Self::default(), Needs::default());
         for &property in properties {
-            match (column_of(property), shape_column_of(property)) {
-                (Some(column), _) => wanted.columns |= column,
-                (None, Some(column)) => {
-                    wanted.shape_columns |= column;
-                    property.add_needs(&mut needs);
-                }
-                (None, None) => return None,
+            if let Some(column) = column_of(property) {
+                wanted.columns |= column;
+            } else if let Some(column) = shape_column_of(property) {
+                wanted.shape_columns |= column;
+                property.add_needs(&mut needs);
             }
         }
         wanted.sums = sums_of(needs);
@@ -96,12 +94,48 @@ impl Wanted {
         if needs.deviations {
             wanted.sums |= sums::SQUARES;
         }
-        Some(wanted)
+        wanted
     }
 }
 
+/// Whether tiles give this property of an image of this size with these intensities.
+fn gives(property: Property, size: [u32; 2], intensities: Option<Intensities<'_>>) -> bool {
+    if column_of(property).is_some() {
+        return true;
+    }
+    // Squares of numbers of 32 bits need more than 64 bits.
+    let are_summed = |intensities: Intensities<'_>| {
+        property != Property::IntensityStd || intensities.words.is_empty()
+    };
+    shape_column_of(property).is_some()
+        && shapes_fit(size)
+        && (!property.needs_intensities() || intensities.is_some_and(are_summed))
+}
+
+/// The properties that tiles give of an image of this size with these intensities, and those that
+/// runs give: in any order, each as they are listed.
+pub(super) fn split(
+    properties: &[Property],
+    size: [u32; 2],
+    intensities: Option<Intensities<'_>>,
+) -> (Vec<Property>, Vec<Property>) {
+    let (by_tiles, by_runs): (Vec<_>, Vec<_>) = properties
+        .iter()
+        .copied()
+        .partition(|&property| gives(property, size, intensities));
+    let mut needs = Needs::default();
+    for property in &by_tiles {
+        property.add_needs(&mut needs);
+    }
+    // Areas and boxes are there in any case.
+    if !by_runs.is_empty() && needs == Needs::default() {
+        return (Vec::new(), properties.to_vec());
+    }
+    (by_tiles, by_runs)
+}
+
 /// Whether the sums for shapes of an image of this size fit their numbers of bits.
-fn shapes_fit(width: u32, height: u32) -> bool {
+fn shapes_fit([width, height]: [u32; 2]) -> bool {
     let pixels = u64::from(width) * u64::from(height);
     let longer = u64::from(width.max(height));
     pixels < 1 << 31
@@ -247,33 +281,21 @@ impl<G: Gpu, L: Label> Summed<'_, G, L> {
     }
 }
 
-/// The measures, if the options ask for those of this module only, kernels sum up such intensities,
-/// and no label's value is far above the number of pixels. The options have been checked. Pixels
-/// whose intensities are summed up have been acquired.
+/// The measures, unless a label's value is far above the number of pixels. The options have been
+/// checked, and [tiles give](split) all of their properties. Pixels whose intensities are summed up
+/// have been acquired.
 pub(super) fn measure<G: Gpu, L: Label>(
     gpu: &G,
     labels: &DeviceValues<G, L>,
     intensities: Option<Intensities<'_>>,
     options: &MeasureOptions,
 ) -> Result<Option<DeviceMeasures<G>>> {
-    let Some(wanted) = Wanted::of(options.properties.as_slice()) else {
-        return Ok(None);
-    };
-    let bits = wanted.sums;
-    let with_squares = bits & sums::SQUARES != 0;
-    // Squares of numbers of 32 bits need more than 64 bits.
-    let are_intensities_summed =
-        intensities.is_some_and(|intensities| !with_squares || intensities.words.is_empty());
-    if bits & sums::INTENSITIES != 0 && !are_intensities_summed
-        || bits != 0 && !shapes_fit(labels.width(), labels.height())
-    {
-        return Ok(None);
-    }
+    let wanted = Wanted::of(options.properties.as_slice());
     let intensities = intensities.unwrap_or_else(no_intensities);
     let summed = Summed {
         labels,
         intensities,
-        bits,
+        bits: wanted.sums,
     };
     let Some(mut tables) = summed.sum_up_all(gpu)? else {
         return Ok(None);
