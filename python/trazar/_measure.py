@@ -72,7 +72,8 @@ def measure(
         As for :func:`find_contours`.
     device : {"auto", "cpu", "cuda", "emulator"}
         What works on them; "auto" is the processor. Labels of PyTorch or CuPy on a GPU are measured
-        there, with intensities there.
+        there, with intensities there, which have a type that the library reads: booleans, uint8 to
+        uint32, int16 to int64, float32, or float64.
     on_device : bool
         Leave the columns of labels on a GPU there, as :class:`DeviceArray`, which CuPy and PyTorch
         take without a copy.
@@ -152,12 +153,12 @@ def measure(
         def measured(channel: Any, wanted: list[str]) -> list[tuple[str, Any]]:
             return _trazar.measure(labels, channel, wanted, distances, device)
 
+    of_intensities = [name for name in names if _is_of_intensities(name)]
     tables: list[_Table] = []
-    channels = channels or [None]
-    for index, channel in enumerate(channels):
-        wanted = names if not tables else [name for name in names if _is_of_intensities(name)]
-        with reporting(progress, index, len(channels)):
-            tables.append(_tabulated(measured(channel, wanted)))
+    inputs = channels if of_intensities else channels[:1]
+    for index, channel in enumerate(inputs or [None]):
+        with reporting(progress, index, max(len(inputs), 1)):
+            tables.append(_tabulated(measured(channel, of_intensities if tables else names)))
     return _assembled(asked, names, tables, is_multichannel, separator)
 
 
@@ -241,7 +242,12 @@ def _channels_on_gpu(given: Any) -> tuple[list[Any], bool]:
             "intensity_image in the host's memory, and the labels on a GPU: give both in one place"
         )
     shape = tuple(getattr(given, "shape", ()))
-    if len(shape) != 3:
+    if len(shape) > 3:
+        raise InputError(
+            f"intensity_image of shape {shape}: it has that of the labels, or one axis more for "
+            "channels"
+        )
+    if len(shape) < 3:
         return [given], False
     if shape[2] == 0:
         raise InputError(f"intensity_image of shape {shape}: it has no channels")

@@ -51,8 +51,8 @@ fn check_table(found: &Measures, expected: &Measures) -> Result<(), TestCaseErro
     Ok(())
 }
 
-/// The first difference of two tables, to the bit; `None` if they are the same. All that is not a
-/// number is the same.
+/// The first difference of two tables, to the bit; `None` if they are the same. NaNs are equal,
+/// whatever their bits.
 fn difference(found: &Measures, expected: &Measures) -> Option<String> {
     let bits = |values: &Values| -> Vec<u64> {
         match values {
@@ -69,6 +69,16 @@ fn difference(found: &Measures, expected: &Measures) -> Option<String> {
     }
     let both = found.columns().iter().zip(expected.columns());
     for (found, expected) in both {
+        let is_whole = |values: &Values| matches!(values, Values::Integers(_));
+        if found.name() != expected.name()
+            || is_whole(found.values()) != is_whole(expected.values())
+        {
+            return Some(format!(
+                "a column {}, not {}",
+                found.name(),
+                expected.name()
+            ));
+        }
         let (a, b) = (bits(found.values()), bits(expected.values()));
         if let Some(row) = (0..a.len()).find(|&row| a[row] != b[row]) {
             return Some(format!(
@@ -159,7 +169,7 @@ drawn! {
     i16: |bits| bits as i16;
     i32: |bits: u32| bits.cast_signed();
     i64: |bits| i64::from(bits).wrapping_mul(-0x61c8_8646_80b5_83eb);
-    // Both signs, and sums that are rounded; a few that are none, or not finite.
+    // Both signs, and sums that are rounded; a few NaNs, and some that are not finite.
     f32: |bits: u32| match bits % 2000 {
         0 => f32::NAN,
         1 => f32::INFINITY,
@@ -364,7 +374,15 @@ pub(crate) fn measures_by_tiles<D: Device>(device: &D) {
             let bits: Vec<u32> = (0..classes.values.len())
                 .map(|_| random.below(u32::MAX))
                 .collect();
-            let of_intensities = random.below(4);
+            let of_intensities = random.below(6);
+            // Some columns come from tiles, and some from runs.
+            let of_both = [
+                &[Property::Perimeter, Property::Solidity][usize::from(spacing[0] != spacing[1])..],
+                &[Property::Centroid, Property::IntensityMean, Property::Area],
+                &WEIGHTED[..1],
+            ]
+            .concat();
+            let of_both = options.clone().properties(of_both);
             macro_rules! check_intensities {
                 ($labels:expr, $cleared:expr, $intensities:ty, $options:expr) => {{
                     let intensities: Vec<$intensities> = light_of(&bits);
@@ -393,7 +411,9 @@ pub(crate) fn measures_by_tiles<D: Device>(device: &D) {
                         0 => check_intensities!(&labels, cleared, u8, &of_shapes),
                         1 => check_intensities!(&labels, cleared, i16, &of_shapes),
                         2 => check_intensities!(&labels, cleared, u32, &of_words),
-                        _ => check_intensities!(&labels, cleared, i32, &of_words),
+                        3 => check_intensities!(&labels, cleared, i32, &of_words),
+                        4 => check_intensities!(&labels, cleared, u16, &of_both),
+                        _ => check_intensities!(&labels, cleared, f32, &of_both),
                     }
                 }};
             }

@@ -47,8 +47,8 @@ macro_rules! weights {
 weights! { u8 u16 u32 i16 i32 i64 f32 f64 }
 
 /// Adds up the runs of a portion, and writes its sums for i and j below `powers`. `of_run` returns
-/// the sums of `weight · columnʲ` of a run of pixels, given the first one's column, counted from the
-/// portion's first pixel.
+/// the sums of `weight · columnʲ` of a run of pixels, given the first one's column; columns count
+/// from the portion's first pixel.
 #[inline(always)]
 fn sum_up(
     portion: Portion<'_>,

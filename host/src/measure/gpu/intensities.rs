@@ -121,7 +121,8 @@ pub trait DeviceIntensity: Pod {
     /// if sums are rounded.
     ///
     /// # Safety
-    /// There is an intensity for each pixel of the runs, and `gpu` has acquired them.
+    /// There is an intensity for each pixel of the runs, and `gpu` has acquired them. The portions
+    /// are those of the runs.
     unsafe fn sum_intensities<G: Gpu>(
         gpu: &G,
         rows: RowsOfValues<'_, Self>,

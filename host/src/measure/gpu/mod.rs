@@ -1,6 +1,6 @@
 //! Measures of labels in a GPU's memory. Most become columns there, by [`tiles`]. For higher and
-//! weighted moments, hulls, holes, intensities that are floating-point numbers, and labels that are
-//! large numbers, kernels sum up the runs of each label, and what follows from the sums is computed
+//! weighted moments, hulls, holes, intensities that are floating-point numbers or of 64 bits, and
+//! labels that are large numbers, kernels sum up the runs of each label, and what follows from the sums is computed
 //! by the processor, by the code for its own sums.
 
 mod intensities;
@@ -71,16 +71,17 @@ impl<G: Gpu> DeviceMeasurer<G> {
     /// Measures the labels of an image, as [`Engine::measure`](crate::Engine::measure) does: its
     /// positive values, but for those of background and of pixels that the mask leaves out.
     ///
-    /// All numbers are those of the processor, bit for bit.
+    /// All numbers are those of the processor, bit for bit; NaN may have other bits.
     ///
     /// Labels, areas, boxes, centroids, equivalent diameters and extents take one pass over the
     /// pixels, and 40 bytes of the GPU's memory per label up to the greatest one, which may be as
     /// large as a quarter of the number of pixels. Axes, orientations, inertia tensors, perimeters,
     /// Euler numbers and intensities take up to 84 bytes per label more.
     /// Higher moments, hulls and holes, and greater labels, take some 50 bytes per run; runs are
-    /// copied to the processor for hulls and holes, which it finds. So do weighted moments, and
-    /// intensities that are floating-point numbers or of 64 bits. Weighted and higher moments take
-    /// 128 bytes more per label and strip, which has some 2¹⁹ pixels.
+    /// copied to the processor for hulls and holes, which it finds. Weighted moments, and
+    /// intensities that are floating-point numbers or of 64 bits, take as many bytes per run.
+    /// Weighted and higher moments take 128 bytes more per label and strip, which has some 2¹⁹
+    /// pixels; weighted centroids take 32, and these intensities 56.
     ///
     /// # Errors
     /// Those of [`Engine::measure`](crate::Engine::measure);
@@ -129,7 +130,8 @@ impl<G: Gpu> DeviceMeasurer<G> {
         options: &MeasureOptions,
     ) -> Result<Found<G>> {
         check_on_gpu(size_of(labels), None, options)?;
-        self.find_both::<L, u8>(labels, None, options)
+        // SAFETY: there are no intensities.
+        unsafe { self.find_both::<L, u8>(labels, None, options) }
     }
 
     /// As [`measure`](Self::measure), with an image of intensities of the same size.
@@ -171,13 +173,16 @@ impl<G: Gpu> DeviceMeasurer<G> {
     ) -> Result<Found<G>> {
         check_on_gpu(size_of(labels), Some(intensities.size()), options)?;
         intensities.using(&self.gpu, |rows| {
-            self.find_both(labels, Some(rows), options)
+            // SAFETY: the sizes have been compared, and the intensities have been acquired.
+            unsafe { self.find_both(labels, Some(rows), options) }
         })
     }
 
-    /// Measures labels: by tiles, and by runs what tiles don't give. Intensities have the labels'
-    /// size, and have been acquired.
-    fn find_both<L: Label, I: Intensity>(
+    /// Measures labels: by tiles, and by runs what tiles don't give.
+    ///
+    /// # Safety
+    /// Intensities have the labels' size, and the queue has acquired them.
+    unsafe fn find_both<L: Label, I: Intensity>(
         &self,
         labels: &DeviceValues<G, L>,
         light: Option<RowsOfValues<'_, I>>,
@@ -188,7 +193,7 @@ impl<G: Gpu> DeviceMeasurer<G> {
         let in_tables = light.and_then(I::in_tables);
         let (by_tiles, mut by_runs) = tiles::split(all, size, in_tables);
         let mut table = None;
-        if !by_tiles.is_empty() {
+        if !by_tiles.is_empty() || by_runs.is_empty() {
             let options = options.clone().properties(by_tiles);
             table = tiles::measure(&self.gpu, labels, in_tables, &options)?;
             if table.is_none() {
@@ -202,7 +207,8 @@ impl<G: Gpu> DeviceMeasurer<G> {
                 has_squares: I::HAS_SQUARES,
                 is_whole: I::IS_WHOLE,
             });
-            let sums = self.sum_up(labels, light, &options)?;
+            // SAFETY: the caller's promise.
+            let sums = unsafe { self.sum_up(labels, light, &options)? };
             on_host = Some(table_of(&sums, &options, kind)?);
         }
         Ok(Found {
@@ -212,9 +218,11 @@ impl<G: Gpu> DeviceMeasurer<G> {
         })
     }
 
-    /// The sums that the properties need, of all labels in ascending order. Intensities have the labels' size, and
-    /// have been acquired.
-    fn sum_up<L: Label, I: Intensity>(
+    /// The sums that the properties need, of all labels in ascending order.
+    ///
+    /// # Safety
+    /// Intensities have the labels' size, and the queue has acquired them.
+    unsafe fn sum_up<L: Label, I: Intensity>(
         &self,
         labels: &DeviceValues<G, L>,
         light: Option<RowsOfValues<'_, I>>,

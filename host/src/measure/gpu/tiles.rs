@@ -1,5 +1,5 @@
-//! The measures that need sums over each label's pixels only, other than those of higher powers:
-//! summed up by tiles in a table with a slot per label value, and turned into columns on the GPU.
+//! The measures that need sums over each label's pixels only, other than those of higher powers,
+//! weighted ones, and those of rounded intensities: summed up by tiles in a table with a slot per label value, and turned into columns on the GPU.
 
 use trazar_kernels::measure::shape_table::{
     ShapeColumnBuffers, ShapeSizes, ShapeTableBuffers, shape_column, write_shape_columns,
@@ -113,7 +113,7 @@ fn gives(property: Property, size: [u32; 2], intensities: Option<Intensities<'_>
 }
 
 /// The properties that tiles give of an image of this size with these intensities, and those that
-/// runs give: in any order, each as they are listed.
+/// runs give, both in their order.
 pub(super) fn split(
     properties: &[Property],
     size: [u32; 2],
