@@ -29,7 +29,7 @@ use trazar_bench_support::timing::{MS_PER_S, median_ms};
 
 /// Times one image.
 fn bench<T: PixelValue>(gpu: &Queue, name: &str, side: u32, values: &[T]) -> Result<()> {
-    let repeats = list("TRAZAR_BENCH_REPEATS", "10")[0].parse().unwrap_or(10);
+    let repeats = repeats();
     let image = ValueImage::new(Samples::new(side, side, values)?)?;
     let (labeler, tracer) = (
         DeviceLabeler::on(gpu.clone()),
@@ -105,9 +105,14 @@ fn bench<T: PixelValue>(gpu: &Queue, name: &str, side: u32, values: &[T]) -> Res
     Ok(())
 }
 
+/// How often each job is timed.
+fn repeats() -> usize {
+    list("TRAZAR_BENCH_REPEATS", "10")[0].parse().unwrap_or(10)
+}
+
 /// Times the measures of an image's labels, with intensities of two types.
 fn bench_measures(gpu: &Queue, side: u32, labels: &[u32]) -> Result<()> {
-    // Without 0, so that there is a centroid weighted by them.
+    // No intensity is 0: an object all of whose intensities are 0 has no weighted centroid.
     let bytes = (0..labels.len()).map(|at| ((at * 37) >> 3) as u8 | 1);
     let floats: Vec<f32> = bytes.clone().map(|byte| f32::from(byte) / 7.0).collect();
     let bytes: Vec<u8> = bytes.collect();
@@ -150,7 +155,7 @@ fn time_measures<I: Intensity>(
     light: &[I],
     properties: &[Property],
 ) -> Result<()> {
-    let repeats = list("TRAZAR_BENCH_REPEATS", "10")[0].parse().unwrap_or(10);
+    let repeats = repeats();
     let measurer = DeviceMeasurer::on(gpu.clone());
     let options = MeasureOptions::default().properties(properties);
     let light = Samples::new(labels.width(), labels.height(), light)?;
@@ -183,7 +188,7 @@ fn time_measures<I: Intensity>(
 /// Times the run lengths of 256 masks of 1024².
 fn bench_masks(gpu: &Queue) -> Result<()> {
     const SIDE: u32 = 1024;
-    let repeats = list("TRAZAR_BENCH_REPEATS", "10")[0].parse().unwrap_or(10);
+    let repeats = repeats();
     let masks: Vec<BinaryImage> = (0..256)
         .map(|seed| generate::blobs(SIDE, SIDE, seed))
         .collect::<Result<_>>()?;

@@ -184,6 +184,10 @@ drawn! {
     };
 }
 
+fn random_bits(count: usize, random: &mut Random) -> Vec<u32> {
+    (0..count).map(|_| random.below(u32::MAX)).collect()
+}
+
 /// Intensities from random bits.
 fn light_of<I: Drawn>(bits: &[u32]) -> Vec<I> {
     bits.iter().map(|&bits| I::of(bits)).collect()
@@ -212,9 +216,7 @@ pub(crate) fn measures_of_random_labels<D: Device>(device: &D) {
                 options = options.properties(all);
             }
             let engine = &Engine::on(gpu);
-            let bits: Vec<u32> = (0..classes.values.len())
-                .map(|_| random.below(u32::MAX))
-                .collect();
+            let bits = random_bits(classes.values.len(), random);
             macro_rules! check_intensities {
                 ($labels:ident, $intensities:ty) => {{
                     let intensities: Vec<$intensities> = light_of(&bits);
@@ -371,9 +373,7 @@ pub(crate) fn measures_by_tiles<D: Device>(device: &D) {
             ]
             .concat();
             let of_words = MeasureOptions::default().properties(of_words);
-            let bits: Vec<u32> = (0..classes.values.len())
-                .map(|_| random.below(u32::MAX))
-                .collect();
+            let bits = random_bits(classes.values.len(), random);
             let of_intensities = random.below(6);
             // Some columns come from tiles, and some from runs.
             let of_both = [
@@ -484,10 +484,7 @@ pub(crate) fn measures_of_labels_in_several_strips<D: Device>(device: &D) {
         })
         .collect();
     let labels = Samples::new(width, height, &labels).unwrap();
-    let random = &mut Random::new(seed());
-    let bits: Vec<u32> = (0..width * height)
-        .map(|_| random.below(u32::MAX))
-        .collect();
+    let bits = random_bits((width * height) as usize, &mut Random::new(seed()));
     let engine = Engine::on(device.small(seed()));
     let all = [
         &[Property::Label, Property::Moments, Property::MomentsCentral],

@@ -1,8 +1,11 @@
 //! Intensity images of any type of numbers, summed run by run.
 
+use trazar_kernels::measure::powers::moved;
+use trazar_kernels::measure::reals::least;
+
 use super::labels::Run;
 use super::rows::Rows;
-use super::sums::{Base, IntensitySums, Powers, greatest, least};
+use super::sums::{Base, IntensitySums, Powers, greatest};
 use crate::error::Result;
 use crate::image::{Sample, Samples};
 
@@ -322,6 +325,15 @@ pub(super) struct Kind {
     pub(super) is_whole: bool,
 }
 
+impl Kind {
+    pub(super) const fn of<T: Intensity>() -> Self {
+        Self {
+            has_squares: T::HAS_SQUARES,
+            is_whole: T::IS_WHOLE,
+        }
+    }
+}
+
 /// An intensity image, whatever its type.
 pub(super) trait IntensityImage: Sync {
     fn width(&self) -> usize;
@@ -350,10 +362,7 @@ impl<T: Intensity> IntensityImage for Samples<'_, T> {
     }
 
     fn kind(&self) -> Kind {
-        Kind {
-            has_squares: T::HAS_SQUARES,
-            is_whole: T::IS_WHOLE,
-        }
+        Kind::of::<T>()
     }
 
     fn rows(&self, first: usize, end: usize) -> Result<Box<dyn IntensityRows + '_>> {
@@ -417,15 +426,4 @@ fn add_runs_anywhere<T: Intensity>(
         let of_run = T::sum_up(pixels, with_deviations);
         sums[run.slot as usize].join(&of_run, with_deviations && !T::HAS_SQUARES);
     }
-}
-
-/// The sums for places that are larger by `first`.
-#[inline(always)]
-fn moved([s0, s1, s2, s3]: [f64; 4], first: f64) -> [f64; 4] {
-    [
-        s0,
-        s1 + first * s0,
-        s2 + first * (2.0 * s1 + first * s0),
-        s3 + first * (3.0 * s2 + first * (3.0 * s1 + first * s0)),
-    ]
 }

@@ -41,7 +41,7 @@ pub(super) struct Records {
     pub(super) pieces: Vec<u64>,
     /// The sums of intensities, of pieces or of portions; empty if they are not needed.
     pub(super) intensities: Vec<u64>,
-    /// Whether these are of portions.
+    /// Whether the sums of intensities are rounded, and so those of portions.
     pub(super) has_reals: bool,
     pub(super) portions: Portions,
     pub(super) needs: Needs,

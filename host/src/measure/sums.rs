@@ -6,6 +6,7 @@
 use std::ops::{Add, Div, Mul, Sub};
 
 use trazar_kernels::measure::lengths;
+use trazar_kernels::measure::reals::least;
 
 use super::slots::Labelled;
 
@@ -332,12 +333,6 @@ impl IntensitySums {
         self.pixels += other.pixels;
         self.sum += other.sum;
     }
-}
-
-/// The lesser number, or NaN if one is NaN.
-#[inline(always)]
-pub(super) fn least(a: f64, b: f64) -> f64 {
-    if b < a || b.is_nan() { b } else { a }
 }
 
 /// The greater number, or NaN if one is NaN.

@@ -147,13 +147,14 @@ fn weighted_sums(n: u32, weight: impl Fn(u32) -> f64) -> [f64; 4] {
     sums
 }
 
-/// The sums for places that are larger by `first`.
+/// The sums of `weight · kʲ` for places k that are larger by `first`. For the processor too, whose
+/// roundings they share.
+#[must_use]
 #[inline(always)]
-fn moved([s0, s1, s2, s3]: [f64; 4], first: f64) -> [f64; 4] {
+pub fn moved([s0, s1, s2, s3]: [f64; 4], first: f64) -> [f64; 4] {
     [
         s0,
         s1 + first * s0,
-        // planted: measure-weight-moved
         s2 + first * (2.0 * s1 + first * s0),
         s3 + first * (3.0 * s2 + first * (3.0 * s1 + first * s0)),
     ]
@@ -188,6 +189,7 @@ macro_rules! weighted_kernel {
             if let Some(portion) = Portion::of_warp(runs, begins) {
                 let of_run = |run: Run, first| {
                     let weight = |k| intensities.at(run.x + k, run.y).number();
+                    // planted: measure-weight-moved
                     moved(weighted_sums(run.end - run.x, weight), first)
                 };
                 sum_up(portion, memory, of_run, powers, sums);

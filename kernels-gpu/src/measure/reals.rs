@@ -21,7 +21,7 @@ const ROOM: usize = SUM_BLOCK as usize * OF_RUN;
 
 /// Numbers whose sums are rounded.
 trait Real: Weight {
-    /// The sum of `n` numbers, and the same as an integer; 0 for those that are none.
+    /// The sum of `n` numbers, and the same as an integer, which is 0 for floating-point numbers.
     fn sum(n: u32, number: impl Fn(u32) -> Self) -> (f64, i128);
 }
 
@@ -76,9 +76,10 @@ fn sum_in_lanes(n: u32, number: impl Fn(u32) -> f64) -> f64 {
     s0 + s1 + s2 + s3 + s4 + s5 + s6 + s7 + rest
 }
 
-/// The lesser number, or NaN if one is NaN.
+/// The lesser number, or NaN if one is NaN. For the processor too.
+#[must_use]
 #[inline(always)]
-fn least(a: f64, b: f64) -> f64 {
+pub fn least(a: f64, b: f64) -> f64 {
     if b < a || b.is_nan() { b } else { a }
 }
 
@@ -104,7 +105,7 @@ fn sum_up<T: Real>(
     with_deviations: bool,
     sums: ViewMut<'_, u64>,
 ) {
-    // The least value, and the least one with the other sign.
+    // The least value, and the least negated value.
     let (mut low, mut negated) = (f64::INFINITY, f64::INFINITY);
     let mut whole = 0i128;
     let (mut pixels, mut sum, mut deviations) = (0.0, 0.0, 0.0);
@@ -120,11 +121,11 @@ fn sum_up<T: Real>(
                 negated = least(negated, -number);
                 k += 1;
             }
-            let (sum, of_run) = T::sum(n, value);
-            whole += of_run;
+            let (sum_of_run, whole_of_run) = T::sum(n, value);
+            whole += whole_of_run;
             let count = f64::from(n);
-            let mean = sum / count;
-            let deviations = if with_deviations {
+            let mean = sum_of_run / count;
+            let deviations_of_run = if with_deviations {
                 sum_in_lanes(n, |k| {
                     let apart = value(k).number() - mean;
                     apart * apart
@@ -132,7 +133,7 @@ fn sum_up<T: Real>(
             } else {
                 0.0
             };
-            [count, sum, mean, deviations]
+            [count, sum_of_run, mean, deviations_of_run]
         },
         |of_run| {
             let count = of_run.number(0);

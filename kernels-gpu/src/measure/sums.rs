@@ -169,8 +169,8 @@ pub unsafe fn sum_pieces(
     let origin = runs.run(piece.first_run);
     put_base(runs, piece, origin, &mut record);
     if bits & wanted::SECOND != 0 {
-        let [_, c, cc, _] = sums_of_power(runs, piece, origin, 0, lane);
-        let [r, rc, _, _] = sums_of_power(runs, piece, origin, 1, lane);
+        let [_, c, cc] = sums_of_power(runs, piece, origin, 0, lane);
+        let [r, rc, _] = sums_of_power(runs, piece, origin, 1, lane);
         let [rr, ..] = sums_of_power(runs, piece, origin, 2, lane);
         record.put_wide(r);
         record.put_wide(c);
@@ -234,7 +234,7 @@ fn put_base(runs: SortedRuns<'_>, piece: Piece, origin: Run, record: &mut Record
     record.put(runs.label(piece.first_run));
 }
 
-/// The lane's sums of `row^power · columnʲ` for j up to 3.
+/// The lane's sums of `row^power · columnʲ` for j up to 2.
 #[inline(always)]
 fn sums_of_power(
     runs: SortedRuns<'_>,
@@ -242,8 +242,8 @@ fn sums_of_power(
     origin: Run,
     power: u32,
     lane: u32,
-) -> [i128; 4] {
-    let mut sums = [0i128; 4];
+) -> [i128; 3] {
+    let mut sums = [0i128; 3];
     for_each_run(runs, piece, lane, |run| {
         let row = i128::from(run.y - origin.y);
         let mut factor = 1;
@@ -258,7 +258,6 @@ fn sums_of_power(
         sums[0] += factor * of_run[0];
         sums[1] += factor * of_run[1];
         sums[2] += factor * of_run[2];
-        sums[3] += factor * of_run[3];
     });
     sums
 }

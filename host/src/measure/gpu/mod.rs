@@ -1,7 +1,7 @@
 //! Measures of labels in a GPU's memory. Most become columns there, by [`tiles`]. For higher and
 //! weighted moments, hulls, holes, intensities that are floating-point numbers or of 64 bits, and
-//! labels that are large numbers, kernels sum up the runs of each label, and what follows from the sums is computed
-//! by the processor, by the code for its own sums.
+//! labels that are large numbers, kernels sum up the runs of each label, and what follows from the
+//! sums is computed by the processor, by the code for its own sums.
 
 mod intensities;
 mod result;
@@ -77,6 +77,7 @@ impl<G: Gpu> DeviceMeasurer<G> {
     /// pixels, and 40 bytes of the GPU's memory per label up to the greatest one, which may be as
     /// large as a quarter of the number of pixels. Axes, orientations, inertia tensors, perimeters,
     /// Euler numbers and intensities take up to 84 bytes per label more.
+    ///
     /// Higher moments, hulls and holes, and greater labels, take some 50 bytes per run; runs are
     /// copied to the processor for hulls and holes, which it finds. Weighted moments, and
     /// intensities that are floating-point numbers or of 64 bits, take as many bytes per run.
@@ -92,7 +93,7 @@ impl<G: Gpu> DeviceMeasurer<G> {
         labels: &DeviceValues<G, L>,
         options: &MeasureOptions,
     ) -> Result<Measures> {
-        self.find(labels, options)?.on_host()
+        self.find(labels, options)?.on_host(options)
     }
 
     /// As [`measure`](Self::measure), with the table in the GPU's memory. What the processor
@@ -120,7 +121,7 @@ impl<G: Gpu> DeviceMeasurer<G> {
         labels: &DeviceValues<G, L>,
         options: &MeasureOptions,
     ) -> Result<DeviceMeasures<G>> {
-        self.find(labels, options)?.on_device(&self.gpu)
+        self.find(labels, options)?.on_device(&self.gpu, options)
     }
 
     /// Measures labels without intensities.
@@ -146,7 +147,7 @@ impl<G: Gpu> DeviceMeasurer<G> {
         options: &MeasureOptions,
     ) -> Result<Measures> {
         self.find_intensities(labels, intensities, options)?
-            .on_host()
+            .on_host(options)
     }
 
     /// As [`measure_intensities`](Self::measure_intensities), with the table in the GPU's memory.
@@ -161,7 +162,7 @@ impl<G: Gpu> DeviceMeasurer<G> {
         options: &MeasureOptions,
     ) -> Result<DeviceMeasures<G>> {
         self.find_intensities(labels, intensities, options)?
-            .on_device(&self.gpu)
+            .on_device(&self.gpu, options)
     }
 
     /// Measures labels with intensities.
@@ -203,18 +204,13 @@ impl<G: Gpu> DeviceMeasurer<G> {
         let mut on_host = None;
         if table.is_none() || !by_runs.is_empty() {
             let options = options.clone().properties(by_runs);
-            let kind = light.map_or_else(Kind::default, |_| Kind {
-                has_squares: I::HAS_SQUARES,
-                is_whole: I::IS_WHOLE,
-            });
             // SAFETY: the caller's promise.
             let sums = unsafe { self.sum_up(labels, light, &options)? };
-            on_host = Some(table_of(&sums, &options, kind)?);
+            on_host = Some(table_of(&sums, &options, Kind::of::<I>())?);
         }
         Ok(Found {
             on_device: table,
             on_host,
-            order: all.to_vec(),
         })
     }
 
@@ -250,8 +246,40 @@ impl<G: Gpu> DeviceMeasurer<G> {
                 of_pieces.view_mut(),
             )?;
         }
-        let has_reals = light.is_some() && needs.intensities && !I::HAS_SQUARES;
-        let rows_per_strip = rows_per_strip(labels.width() as usize);
+        // SAFETY: the caller's promise.
+        let (portions, intensities) =
+            unsafe { self.sum_portions(&mut sorted, labels.height(), light, options)? };
+        let records = Records {
+            begins: sorted.begins()?,
+            pieces: of_pieces.to_vec()?,
+            intensities,
+            has_reals: !I::HAS_SQUARES,
+            portions,
+            needs,
+        };
+        let (mut all, background) = records.join::<L>()?;
+        if needs.spans {
+            sorted.add_spans(background, &mut all.spans)?;
+        }
+        Ok(all)
+    }
+
+    /// The sums of portions that the properties need, if they need any; and the sums of
+    /// intensities, of portions if they are rounded, else of pieces. The image has this height.
+    ///
+    /// # Safety
+    /// Intensities have the labels' size, and the queue has acquired them.
+    unsafe fn sum_portions<I: Intensity>(
+        &self,
+        sorted: &mut Sorted<G>,
+        height: u32,
+        light: Option<RowsOfValues<'_, I>>,
+        options: &MeasureOptions,
+    ) -> Result<(Portions, Vec<u64>)> {
+        let (gpu, on) = (&self.gpu, &self.gpu.launcher());
+        let needs = check_options(options, light.is_some())?;
+        let rows_per_strip = rows_per_strip(sorted.width as usize);
+        let has_reals = needs.intensities && !I::HAS_SQUARES;
         let portions = match has_reals || needs.powers || needs.weighted {
             true => sorted.find_portions(gpu, rows_per_strip)?,
             false => PortionBuffers::none(gpu)?,
@@ -263,45 +291,30 @@ impl<G: Gpu> DeviceMeasurer<G> {
             powers: weighted_powers,
             with_deviations: needs.deviations,
         };
-        let mut of_intensities = Vec::new();
+        let mut intensities = Vec::new();
         if let Some(rows) = light.filter(|_| needs.intensities) {
-            // SAFETY: the caller's promise.
-            of_intensities = unsafe { I::sum_intensities(gpu, rows, over)? }.to_vec()?;
+            // SAFETY: the caller's promise; the portions are those of the runs.
+            intensities = unsafe { I::sum_intensities(gpu, rows, over)? }.to_vec()?;
         }
         let powers = portions.sums(gpu, needs.powers, POWERS, |blocks, sums| {
             // SAFETY: there is room for the sums of each portion.
             unsafe { sum_powers::launch(on, blocks, over.runs, over.portions, sums) }
         })?;
-        let weighted = portions.sums(
-            gpu,
-            needs.weighted,
-            over.powers,
-            |blocks, sums| match light {
-                // SAFETY: the caller's promise; there is room for the sums of each portion.
-                Some(rows) => unsafe { I::sum_weighted(on, blocks, rows, over, sums) },
-                None => Ok(()),
-            },
-        )?;
-        let records = Records {
-            begins: sorted.begins()?,
-            pieces: of_pieces.to_vec()?,
-            intensities: of_intensities,
-            has_reals,
-            portions: Portions {
-                begins: portions.begins.to_vec()?,
-                origins: portions.origins.to_vec()?,
-                powers,
-                weighted,
-                weighted_powers: weighted_powers as usize,
-                is_one_strip: labels.height() as usize <= rows_per_strip,
-            },
-            needs,
+        let sum_weighted = |blocks: u32, sums: ViewMut<'_, f64>| match light {
+            // SAFETY: the caller's promise; there is room for the sums of each portion.
+            Some(rows) => unsafe { I::sum_weighted(on, blocks, rows, over, sums) },
+            None => Ok(()),
         };
-        let (mut all, background) = records.join::<L>()?;
-        if needs.spans {
-            sorted.add_spans(background, &mut all.spans)?;
-        }
-        Ok(all)
+        let weighted = portions.sums(gpu, needs.weighted, weighted_powers, sum_weighted)?;
+        let portions = Portions {
+            begins: portions.begins.to_vec()?,
+            origins: portions.origins.to_vec()?,
+            powers,
+            weighted,
+            weighted_powers: weighted_powers as usize,
+            is_one_strip: height as usize <= rows_per_strip,
+        };
+        Ok((portions, intensities))
     }
 }
 
@@ -357,35 +370,33 @@ fn check_on_gpu(
 struct Found<G: Gpu> {
     on_device: Option<DeviceMeasures<G>>,
     on_host: Option<Measures>,
-    /// The order of the properties.
-    order: Vec<Property>,
 }
 
 impl<G: Gpu> Found<G> {
-    fn on_host(self) -> Result<Measures> {
+    fn on_host(self, options: &MeasureOptions) -> Result<Measures> {
         let there = self.on_device.map(|table| table.to_host()).transpose()?;
         let tables =
             [there, self.on_host].map(|table| table.map(|table| (table.len, table.columns)));
-        let (len, columns) = joined(tables, &self.order, |column| column.property);
+        let (len, columns) = joined(tables, options, |column| column.property);
         Ok(Measures { len, columns })
     }
 
-    fn on_device(self, gpu: &G) -> Result<DeviceMeasures<G>> {
+    fn on_device(self, gpu: &G, options: &MeasureOptions) -> Result<DeviceMeasures<G>> {
         let copied = self
             .on_host
             .map(|table| DeviceMeasures::upload(gpu, &table));
         let tables = [self.on_device, copied.transpose()?]
             .map(|table| table.map(|table| (table.len, table.columns)));
-        let (len, columns) = joined(tables, &self.order, |column| column.property);
+        let (len, columns) = joined(tables, options, |column| column.property);
         Ok(DeviceMeasures { len, columns })
     }
 }
 
-/// The columns of tables of as many labels, in the order of the properties; those of a property
+/// The columns of tables of the same labels, in the order of the properties; those of a property
 /// stay in their order.
 fn joined<C>(
     tables: [Option<(usize, Vec<C>)>; 2],
-    order: &[Property],
+    options: &MeasureOptions,
     property: impl Fn(&C) -> Property,
 ) -> (usize, Vec<C>) {
     let (mut rows, mut all) = (0, Vec::new());
@@ -395,7 +406,8 @@ fn joined<C>(
     }
     all.sort_by_key(|column| {
         let property = property(column);
-        order.iter().position(|&other| other == property)
+        let mut order = options.properties.as_slice().iter();
+        order.position(|&other| other == property)
     });
     (rows, all)
 }

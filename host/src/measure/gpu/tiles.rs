@@ -1,5 +1,6 @@
 //! The measures that need sums over each label's pixels only, other than those of higher powers,
-//! weighted ones, and those of rounded intensities: summed up by tiles in a table with a slot per label value, and turned into columns on the GPU.
+//! weighted ones, and those of rounded intensities: summed up by tiles in a table with a slot per
+//! label value, and turned into columns on the GPU.
 
 use trazar_kernels::measure::shape_table::{
     ShapeColumnBuffers, ShapeSizes, ShapeTableBuffers, shape_column, write_shape_columns,
@@ -76,7 +77,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    /// Those of these properties, of which kernels write all columns.
+    /// What the table must have for these properties. [Tiles give](gives) all of them.
     fn of(properties: &[Property]) -> Self {
         let (mut wanted, mut needs) = (Self::default(), Needs::default());
         for &property in properties {
