@@ -19,7 +19,7 @@
 //! Sums over runs take no atomic operations: a warp takes a **piece**, up to [`pieces::PIECE`] runs
 //! of one label in raster order, and its lanes' sums are added in a fixed order. Most labels have
 //! one piece; the host adds up the pieces of the others. Sums that are rounded are those of
-//! [portions](portions), in the processor's order.
+//! [`portions`], in the processor's order.
 
 pub mod ellipse;
 pub mod intensities;
