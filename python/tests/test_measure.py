@@ -247,7 +247,7 @@ def test_kernels_measure_the_same(rng) -> None:
         np.dstack([intensities, 255 - intensities]),
         intensities / 7 - 9,
         (intensities / 7 - 9).astype(np.float32),
-        intensities * -(1 << 50),
+        intensities.astype(np.int64) * -(1 << 50),
     ):
         expected = trazar.measure(labels, light, properties)
         found = trazar.measure(labels, light, properties, device="emulator")
