@@ -137,9 +137,20 @@ fn bench_measures(gpu: &Queue, side: u32, labels: &[u32]) -> Result<()> {
     let moments = [Property::Label, Property::MomentsHu];
     let weighted = [Property::Label, Property::CentroidWeighted];
     let deviations = [Property::IntensityMean, Property::IntensityStd];
+    let hulls = [Property::AreaConvex, Property::Solidity];
+    let diameters = [Property::FeretDiameterMax];
+    let filled = [Property::AreaFilled];
     let samples = Samples::new(side, side, labels)?;
     let labels = DeviceValues::upload(gpu, &ValueImage::new(samples)?.background(0)?)?;
-    for properties in [&few[..], &ten, &moments, &weighted] {
+    for properties in [
+        &few[..],
+        &ten,
+        &moments,
+        &weighted,
+        &hulls,
+        &diameters,
+        &filled,
+    ] {
         time_measures(gpu, (samples, &labels), &bytes, properties)?;
     }
     for properties in [&ten[..], &weighted, &deviations] {

@@ -59,6 +59,8 @@ fn run_measures(engine: &Engine) {
         Property::Perimeter,
         Property::EulerNumber,
         Property::CentroidWeighted,
+        Property::FeretDiameterMax,
+        Property::AreaFilled,
     ]);
     macro_rules! measure {
         ($($t:ty)*) => {$(

@@ -31,7 +31,12 @@ const PROPERTIES: [&[Property]; 6] = [
         Property::EulerNumber,
         Property::EulerNumber4,
     ],
-    &[Property::Solidity, Property::AreaFilled],
+    &[
+        Property::Solidity,
+        Property::AreaFilled,
+        Property::FeretDiameterMax,
+        Property::AreaConvex,
+    ],
     &[
         Property::InertiaTensor,
         Property::AxisMinorLength,
@@ -508,6 +513,59 @@ pub(crate) fn measures_of_labels_in_several_strips<D: Device>(device: &D) {
         f32: &all[..];
         f64: centroids;
     }
+}
+
+/// What follows from hulls and holes.
+const OF_HULLS: [Property; 4] = [
+    Property::FeretDiameterMax,
+    Property::AreaFilled,
+    Property::Solidity,
+    Property::AreaConvex,
+];
+
+/// Labels in more rows than a lane takes: nested rings, scattered pixels, walls with doors, slanted
+/// stripes. Boxes of scattered labels have more rows than there is memory for at a time.
+pub(crate) fn hulls_and_holes_of_tall_labels<D: Device>(device: &D) {
+    let sides = PerDevice {
+        emulator: (70u32, 240u32),
+        gpu: (300, 900),
+    }
+    .on::<D>();
+    let image = (1..sides.0, 1..sides.1, 0..4u32, any::<u64>());
+    check::<D, _>(
+        "hulls and holes of tall labels",
+        40,
+        &(image, device.any()),
+        |((width, height, shape, drawn), gpu)| {
+            let random = &mut Random::new(drawn);
+            let bits = random_bits((width * height) as usize, random);
+            let most = [1, 3, 100][random.below(3) as usize];
+            let (a, b) = (1 + random.below(12), 1 + random.below(12));
+            let center = [random.below(width), random.below(height)];
+            let labels: Vec<u32> = (0..width * height)
+                .map(|at| {
+                    let (x, y, bits) = (at % width, at / width, bits[at as usize]);
+                    let [dx, dy] = [x.abs_diff(center[0]), y.abs_diff(center[1])];
+                    match shape {
+                        // Cut by rows without labels.
+                        0 if y % 23 == b => 0,
+                        0 => ((dx * dx * a + dy * dy) / b).isqrt() / 9 % (most + 1),
+                        1 => u32::from(bits % 30 == 0) * (1 + (bits >> 8) % most),
+                        2 => u32::from((x % (a + 1) == 0 || y % (b + 1) == 0) && bits % 20 > 0),
+                        _ => (x * a + y * b) / 40 % (most + 1),
+                    }
+                })
+                .collect();
+            let samples = Samples::new(width, height, &labels)?;
+            let labels = ValueImage::new(samples)?.background(0)?;
+            let spacing = [[1.0; 2], [0.3, 1.7]][random.below(2) as usize];
+            // Alone, and with what comes from tiles.
+            let mut properties = some(&OF_HULLS, random);
+            properties.extend(&OF_TILES[..random.below(2) as usize]);
+            let options = MeasureOptions::default().properties(properties);
+            check_tiles(&gpu, &labels, samples, &options.spacing(spacing))
+        },
+    );
 }
 
 pub(crate) fn measures_of_no_labels_and_refusals<D: Device>(device: &D) {

@@ -23,17 +23,21 @@
 //! | from a label to its place among the sums | `slots.rs` |
 //! | what is summed up, and how the sums of strips are joined | `sums.rs` |
 //! | what can be measured, and which sums that needs | `properties.rs` |
+//! | runs sorted by label, for hulls and holes | `spans.rs` |
 //! | the numbers of one label, from its sums | `object.rs`, `hull.rs`, `fill.rs` |
 //! | the table | `table.rs` |
 //! | bands of an image, joined later; as bytes | `part.rs`, `part_bytes.rs` |
 //! | on a GPU, by tiles: sums and columns | `gpu/tiles.rs` |
-//! | on a GPU, by runs: sums | `gpu/mod.rs`; from a label's pieces and portions, `records.rs` |
+//! | on a GPU, runs sorted by label | `gpu/runs.rs` |
+//! | on a GPU, from these: sums | `gpu/mod.rs`; from a label's pieces and portions, `records.rs` |
+//! | on a GPU, from these: hulls and holes, and their columns | `gpu/hulls.rs` |
 //! | intensities in a GPU's memory | `gpu/intensities.rs` |
 //! | the table in a GPU's memory | `gpu/result.rs` |
 //! | for COCO's run lengths: runs along columns | `column_runs.rs` |
 //!
 //! What the kernels of `trazar_kernels::measure` and the processor both compute is there: outlines
-//! and Euler numbers (`neighbours.rs`), their lengths (`lengths.rs`), ellipses (`ellipse.rs`).
+//! and Euler numbers (`neighbours.rs`), their lengths (`lengths.rs`), ellipses (`ellipse.rs`), hulls
+//! (`convex.rs`).
 
 mod column_runs;
 mod fill;
@@ -51,6 +55,7 @@ mod properties;
 mod records;
 mod rows;
 mod slots;
+mod spans;
 mod strip;
 mod sums;
 mod table;
@@ -85,6 +90,7 @@ use intensities::{IntensityImage, Kind};
 use labels::LabelImage;
 use object::{Object, Shape};
 use slots::Slots;
+use spans::Chunks;
 use strip::{Needs, Sums, Work, sum_up};
 use sums::Span;
 
@@ -199,15 +205,19 @@ fn measure_images(
     let all = 0..labels.height();
     let sums = sum_up_rows(work, all, rows, progress)?;
     let kind = intensities.map(IntensityImage::kind).unwrap_or_default();
-    let table = table_of(&sums, options, kind)?;
+    let table = table_of(&sums, &shapes_of(&sums, options)?, options, kind)?;
     progress.report(1, 1)?;
     Ok(table)
 }
 
-/// The table of labels with these sums.
-fn table_of(sums: &Sums, options: &MeasureOptions, kind: Kind) -> Result<Measures> {
+/// The table of labels with these sums and shapes; none if no property needs shapes.
+fn table_of(
+    sums: &Sums,
+    shapes: &[Shape],
+    options: &MeasureOptions,
+    kind: Kind,
+) -> Result<Measures> {
     let order = order_of(sums)?;
-    let shapes = shapes_of(sums, options)?;
     let object = |slot: u32| Object {
         sums,
         slot: slot as usize,
@@ -374,70 +384,58 @@ fn shapes_of(sums: &Sums, options: &MeasureOptions) -> Result<Vec<Shape>> {
     if !with_hull && !with_holes {
         return Ok(Vec::new());
     }
-    let (spans, starts) = by_label(sums)?;
-    let shape = |(hull, filler): &mut (Hull, Filler), slot: usize| -> Result<Shape> {
-        let spans = &spans[starts[slot]..starts[slot + 1]];
+    let chunks = Chunks::of(&sums.spans)?;
+    let shape = |memory: &mut Memory, spans: Range<usize>| -> Result<Shape> {
+        let spans = &memory.spans[spans];
         let mut shape = Shape::default();
         if with_hull {
-            hull.find(spans)?;
-            shape.convex = hull.area();
+            memory.hull.find(spans)?;
+            shape.convex = memory.hull.area();
         }
         if with_diameter {
-            shape.diameter = hull.diameter(options.spacing)?;
+            shape.diameter = memory.hull.diameter(options.spacing)?;
         }
         if with_holes {
-            shape.holes = filler.holes(spans)?;
+            shape.holes = memory.filler.holes(spans)?;
         }
         Ok(shape)
     };
+    // The runs of some labels at a time, sorted by label.
+    let find = |memory: &mut Memory, first: usize, shapes: &mut [Shape]| -> Result<()> {
+        let slots = first as u32..(first + shapes.len()) as u32;
+        chunks.sort(slots, &mut memory.starts, &mut memory.spans)?;
+        for (i, place) in shapes.iter_mut().enumerate() {
+            let spans = memory.starts[i]..memory.starts[i + 1];
+            *place = shape(memory, spans)?;
+        }
+        Ok(())
+    };
     let count = sums.bases.len();
     let mut shapes = filled_vec(Shape::default(), count, "the shapes of labels")?;
-    /// Labels that a thread takes at a time.
+    /// The fewest labels that a thread takes at a time.
     const SHARE: usize = 256;
     if count <= SHARE {
-        let mut memory = Default::default();
-        for (slot, place) in shapes.iter_mut().enumerate() {
-            *place = shape(&mut memory, slot)?;
-        }
+        find(&mut Memory::default(), 0, &mut shapes)?;
         return Ok(shapes);
     }
     crate::threads::ensure();
-    shapes.par_chunks_mut(SHARE).enumerate().try_for_each_init(
-        Default::default,
-        |memory, (share, places)| {
-            for (slot, place) in (share * SHARE..).zip(places) {
-                *place = shape(memory, slot)?;
-            }
-            Ok::<(), Error>(())
-        },
-    )?;
+    let share = count.div_ceil(4 * rayon::current_num_threads()).max(SHARE);
+    let shares = shapes.par_chunks_mut(share).enumerate();
+    shares.try_for_each_init(Memory::default, |memory, (index, places)| {
+        find(memory, index * share, places)
+    })?;
     Ok(shapes)
 }
 
-/// All runs sorted by slots, those of a slot in raster order; and where each slot's runs start.
-fn by_label(sums: &Sums) -> Result<(Vec<Span>, Vec<usize>)> {
-    const WHAT: &str = "the runs of labels";
-    let mut starts: Vec<usize> = zeroed_vec(sums.bases.len() + 1, WHAT)?;
-    for span in &sums.spans {
-        starts[span.slot as usize + 1] += 1;
-    }
-    for slot in 1..starts.len() {
-        starts[slot] += starts[slot - 1];
-    }
-    let mut next = collect(starts.iter().copied(), WHAT)?;
-    let nothing = Span {
-        slot: 0,
-        row: 0,
-        start: 0,
-        end: 0,
-    };
-    let mut spans = filled_vec(nothing, sums.spans.len(), WHAT)?;
-    for span in &sums.spans {
-        let place = &mut next[span.slot as usize];
-        spans[*place] = *span;
-        *place += 1;
-    }
-    Ok((spans, starts))
+/// Memory in which a thread finds shapes.
+#[derive(Default)]
+struct Memory {
+    /// The runs of some labels, label by label.
+    spans: Vec<Span>,
+    /// Where each label's runs start; then their number.
+    starts: Vec<usize>,
+    hull: Hull,
+    filler: Filler,
 }
 
 /// The most columns of a property: moments up to the third order in each coordinate.

@@ -8,7 +8,9 @@ use super::labels::{Label, LabelImage};
 use super::slots::Slots;
 use super::strip::{Needs, Sums, Work};
 use super::table::Measures;
-use super::{MeasureOptions, check_images, rows_per_strip, slots_limit, sum_up_rows, table_of};
+use super::{
+    MeasureOptions, check_images, rows_per_strip, shapes_of, slots_limit, sum_up_rows, table_of,
+};
 use crate::error::{Error, OptionProblem, Result};
 use crate::image::{MAX_SIDE, Samples};
 use crate::progress::Progress;
@@ -207,7 +209,9 @@ impl MeasurePart {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn finish(self) -> Result<Measures> {
-        table_of(&self.sums, &self.options, self.kind.unwrap_or_default())
+        let shapes = shapes_of(&self.sums, &self.options)?;
+        let kind = self.kind.unwrap_or_default();
+        table_of(&self.sums, &shapes, &self.options, kind)
     }
 
     /// A copy.

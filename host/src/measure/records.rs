@@ -92,9 +92,9 @@ const fn halves(word: u64) -> [u32; 2] {
 }
 
 impl Records {
-    /// The sums of the positive labels, and the number of the others, which are background. All
-    /// threads add up pieces and portions.
-    pub(super) fn join<L: Label>(&self) -> Result<(Sums, u32)> {
+    /// The sums of the positive labels; the others are background. All threads add up pieces and
+    /// portions.
+    pub(super) fn join<L: Label>(&self) -> Result<Sums> {
         let is_background = |label: usize| self.base::<L>(self.pieces(label).start).label <= 0;
         let background = partition_point(0..self.begins.len(), is_background);
         let needs = self.needs;
@@ -122,7 +122,7 @@ impl Records {
                 |mine, other, [dr, dc]| mine.join(&other.shifted(dr as f64, dc as f64)),
             )
         };
-        let sums = Sums {
+        Ok(Sums {
             bases: joined.all(true, |label| {
                 self.of_pieces(label, |piece| self.base::<L>(piece), Base::join)
             })?,
@@ -143,9 +143,7 @@ impl Records {
             })?,
             intensities: joined.all(!self.intensities.is_empty(), intensities)?,
             ..Sums::default()
-        };
-        // There are fewer labels than runs.
-        Ok((sums, background as u32))
+        })
     }
 
     /// The pieces of a label. The first has runs; some of the others may have none.

@@ -342,7 +342,7 @@ pub(super) fn greatest(a: f64, b: f64) -> f64 {
 }
 
 /// The pixels of a label in a row.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Span {
     pub(super) slot: u32,
     pub(super) row: u32,

@@ -9,19 +9,26 @@
 //! | [`portions`] | the runs of each label in each strip of rows, for sums that are rounded |
 //! | [`powers`] | sums for higher moments and for weighted ones, over these |
 //! | [`reals`] | sums of intensities that are floating-point numbers or large, over these |
+//! | [`hulls`], [`holes`] | convex hulls, and areas with holes filled, from these runs |
+//! | [`hull_columns`] | the columns that follow from both |
 //! | [`tiles`] | areas, boxes and sums of coordinates of small label values, without runs |
 //! | [`table`] | these sums by label value, and the columns made of them |
 //! | [`shapes`] | by tiles that overlap: sums for axes, perimeters, Euler numbers, intensities |
 //! | [`shape_table`] | these sums by label value, and the columns made of them |
 //! | [`neighbours`] | what pixels add to perimeters (for the processor too) and Euler numbers |
 //! | [`ellipse`], [`lengths`] | axes and lengths from sums, for the processor too |
+//! | [`convex`] | chains of hulls and the pixels in them, for the processor too |
 //!
 //! Sums over runs take no atomic operations: a warp takes a **piece**, up to [`pieces::PIECE`] runs
 //! of one label in raster order, and its lanes' sums are added in a fixed order. Most labels have
 //! one piece; the host adds up the pieces of the others. Sums that are rounded are those of
 //! [`portions`], in the processor's order.
 
+pub mod convex;
 pub mod ellipse;
+pub mod holes;
+pub mod hull_columns;
+pub mod hulls;
 pub mod intensities;
 pub mod lengths;
 pub mod neighbours;

@@ -41,6 +41,9 @@ pub struct SortedRuns<'a> {
     pub low: View<'a, u32>,
     /// The high ones; empty for labels of up to 32 bits.
     pub high: View<'a, u32>,
+    /// Each run's label, numbered from 0 in ascending order.
+    #[len(self.runs.starts.len())]
+    pub groups: View<'a, u32>,
     /// The number of labels.
     pub labels: u32,
     /// Pixels per row of the image.
@@ -73,6 +76,29 @@ impl SortedRuns<'_> {
         self.runs.starts.len() as u32
     }
 
+    /// Where the runs of a label, given by its number, begin and end in the order.
+    #[inline(always)]
+    pub(super) fn places_of(&self, label: u32) -> [u32; 2] {
+        let end = if label + 1 < self.labels {
+            self.begins.ldg(label + 1)
+        } else {
+            self.len()
+        };
+        [self.begins.ldg(label), end]
+    }
+
+    /// The number of the label whose run is at this place of the order.
+    #[inline(always)]
+    pub(super) fn group(&self, at: u32) -> u32 {
+        self.groups.ldg(self.order.ldg(at))
+    }
+
+    /// The first pixel, by its index in raster order, of the run at this place of the order.
+    #[inline(always)]
+    pub(super) fn start(&self, at: u32) -> u32 {
+        self.runs.starts.ld(self.order.ldg(at))
+    }
+
     /// The index of a label's first piece.
     #[inline(always)]
     fn first_piece(&self, label: u32) -> u32 {
@@ -93,12 +119,7 @@ impl SortedRuns<'_> {
                 after = middle;
             }
         }
-        let first = self.begins.ldg(label);
-        let end_of_label = if label + 1 < self.labels {
-            self.begins.ldg(label + 1)
-        } else {
-            self.len()
-        };
+        let [first, end_of_label] = self.places_of(label);
         let begin = (first + (index - self.first_piece(label)) * PIECE).min(end_of_label);
         Piece {
             first_run: self.order.ldg(first),

@@ -1,39 +1,35 @@
-//! Measures of labels in a GPU's memory. Most become columns there, by [`tiles`]. For higher and
-//! weighted moments, hulls, holes, intensities that are floating-point numbers or of 64 bits, and
-//! labels that are large numbers, kernels sum up the runs of each label, and what follows from the
-//! sums is computed by the processor, by the code for its own sums.
+//! Measures of labels in a GPU's memory. Most become columns there, by [`tiles`], or from the runs
+//! of each label, by [`hulls`]. For higher and weighted moments, intensities that are floating-point
+//! numbers or of 64 bits, and labels that are large numbers, kernels sum up the runs, and what
+//! follows from the sums is computed by the processor, by the code for its own sums.
 
+mod hulls;
 mod intensities;
 mod result;
+mod runs;
 mod tiles;
 
 use cuda_std::ViewMut;
 use cuda_std::warp::WARP_SIZE;
-use trazar_kernels::measure::pieces::{SortedRuns, pieces};
-use trazar_kernels::measure::portions::{self, count_portions, list_portions};
-use trazar_kernels::measure::powers::{POWERS, sum_count, sum_powers};
-use trazar_kernels::measure::runs::{RunsBuffers, count_value_runs, list_value_runs};
+use trazar_kernels::measure::pieces::pieces;
+use trazar_kernels::measure::powers::{POWERS, sum_powers};
 use trazar_kernels::measure::sums;
-use trazar_kernels::trace::borders::count;
 use trazar_kernels::trace::fragments::row_values::RowsOfValues;
-use trazar_kernels::trace::values::group_borders;
 
 pub use intensities::DeviceIntensities;
 pub(in crate::measure) use intensities::DeviceIntensity;
 use intensities::SummedOver;
 pub use result::{DeviceColumn, DeviceColumnValues, DeviceMeasures};
+use runs::{PortionBuffers, Sorted};
 
 use super::intensities::{AnyIntensities, Intensity, Kind, with_intensities};
 use super::labels::{Label, with_labels};
 use super::records::{Portions, Records, wanted};
 use super::strip::Sums;
-use super::sums::Span;
 use super::{MeasureOptions, Measures, Property, check, check_options, rows_per_strip, table_of};
 use crate::error::{Error, Result};
-use crate::gpu::{Gpu, GpuBuffer, OnGpu, Scanner, read_first};
+use crate::gpu::{Gpu, GpuBuffer};
 use crate::image::gpu::{AnyValues, DeviceValues, Equality};
-use crate::memory::{reserve, zeroed_vec};
-use crate::trace::gpu::Groups;
 
 /// Measures labels on one GPU. Clones work on the same queue.
 ///
@@ -78,11 +74,11 @@ impl<G: Gpu> DeviceMeasurer<G> {
     /// large as a quarter of the number of pixels. Axes, orientations, inertia tensors, perimeters,
     /// Euler numbers and intensities take up to 84 bytes per label more.
     ///
-    /// Higher moments, hulls and holes, and greater labels, take some 50 bytes per run; runs are
-    /// copied to the processor for hulls and holes, which it finds. Weighted moments, and
-    /// intensities that are floating-point numbers or of 64 bits, take as many bytes per run.
-    /// Weighted and higher moments take 128 bytes more per label and strip, which has some 2¹⁹
-    /// pixels; weighted centroids take 32, and these intensities 56.
+    /// All others, and all properties of greater labels, take some 50 bytes per run. Hulls take 24
+    /// bytes more per row of all labels' boxes, but no more than if there are as many rows as runs
+    /// (or as the tallest box has); holes take 4 per run. Weighted and higher moments take 128 bytes
+    /// more per label and strip, which has some 2¹⁹ pixels; weighted centroids take 32, and
+    /// intensities that are floating-point numbers or of 64 bits 56.
     ///
     /// # Errors
     /// Those of [`Engine::measure`](crate::Engine::measure);
@@ -189,47 +185,61 @@ impl<G: Gpu> DeviceMeasurer<G> {
         light: Option<RowsOfValues<'_, I>>,
         options: &MeasureOptions,
     ) -> Result<Found<G>> {
-        let all = options.properties.as_slice();
+        let gpu = &self.gpu;
+        let all = options.properties.as_slice().iter().copied();
+        let (of_hulls, others): (Vec<_>, Vec<_>) =
+            all.partition(|&property| hulls::column_of(property).is_some());
         let size = [labels.width(), labels.height()];
         let in_tables = light.and_then(I::in_tables);
-        let (by_tiles, mut by_runs) = tiles::split(all, size, in_tables);
-        let mut table = None;
-        if !by_tiles.is_empty() || by_runs.is_empty() {
+        let (by_tiles, mut by_runs) = tiles::split(&others, size, in_tables);
+        let mut found = Found::default();
+        if !by_tiles.is_empty() || options.properties.as_slice().is_empty() {
             let options = options.clone().properties(by_tiles);
-            table = tiles::measure(&self.gpu, labels, in_tables, &options)?;
-            if table.is_none() {
-                by_runs = all.to_vec();
+            match tiles::measure(gpu, labels, in_tables, &options)? {
+                Some(table) => found.on_device.push(table),
+                None => by_runs = others,
             }
         }
-        let mut on_host = None;
-        if table.is_none() || !by_runs.is_empty() {
-            let options = options.clone().properties(by_runs);
-            // SAFETY: the caller's promise.
-            let sums = unsafe { self.sum_up(labels, light, &options)? };
-            on_host = Some(table_of(&sums, &options, Kind::of::<I>())?);
+        if by_runs.is_empty() && of_hulls.is_empty() {
+            return Ok(found);
         }
-        Ok(Found {
-            on_device: table,
-            on_host,
-        })
+        let equality = labels.equality(gpu)?;
+        let mut sorted = Sorted::find(gpu, labels, &equality)?;
+        if !of_hulls.is_empty() {
+            let options = options.clone().properties(of_hulls);
+            let table = hulls::measure(gpu, sorted.as_mut(), L::SIGN, &options)?;
+            found.on_device.push(table);
+        }
+        if !by_runs.is_empty() {
+            let options = options.clone().properties(by_runs);
+            let sums = match sorted {
+                // SAFETY: the caller's promise; the runs are those of the planes.
+                Some(sorted) => unsafe {
+                    self.sum_up::<L, I>(&equality, sorted, labels.height(), light, &options)?
+                },
+                None => Sums::default(),
+            };
+            found.on_host = Some(table_of(&sums, &[], &options, Kind::of::<I>())?);
+        }
+        Ok(found)
     }
 
-    /// The sums that the properties need, of all labels in ascending order.
+    /// The sums that the properties need, of all labels in ascending order. The image has this
+    /// height.
     ///
     /// # Safety
-    /// Intensities have the labels' size, and the queue has acquired them.
+    /// The runs are those of the planes. Intensities have the labels' size, and the queue has
+    /// acquired them.
     unsafe fn sum_up<L: Label, I: Intensity>(
         &self,
-        labels: &DeviceValues<G, L>,
+        equality: &Equality<G>,
+        mut sorted: Sorted<G>,
+        height: u32,
         light: Option<RowsOfValues<'_, I>>,
         options: &MeasureOptions,
     ) -> Result<Sums> {
         let needs = check_options(options, light.is_some())?;
         let gpu = &self.gpu;
-        let equality = labels.equality(gpu)?;
-        let Some(mut sorted) = Sorted::find(gpu, labels, &equality)? else {
-            return Ok(Sums::default());
-        };
         let wanted = wanted(needs);
         let words = sums::words(wanted) as usize;
         let count = pieces(sorted.groups.values, sorted.len);
@@ -248,7 +258,7 @@ impl<G: Gpu> DeviceMeasurer<G> {
         }
         // SAFETY: the caller's promise.
         let (portions, intensities) =
-            unsafe { self.sum_portions(&mut sorted, labels.height(), light, options)? };
+            unsafe { self.sum_portions(&mut sorted, height, light, options)? };
         let records = Records {
             begins: sorted.begins()?,
             pieces: of_pieces.to_vec()?,
@@ -257,11 +267,7 @@ impl<G: Gpu> DeviceMeasurer<G> {
             portions,
             needs,
         };
-        let (mut all, background) = records.join::<L>()?;
-        if needs.spans {
-            sorted.add_spans(background, &mut all.spans)?;
-        }
-        Ok(all)
+        records.join::<L>()
     }
 
     /// The sums of portions that the properties need, if they need any; and the sums of
@@ -368,15 +374,25 @@ fn check_on_gpu(
 
 /// The columns of a table, each where it was made.
 struct Found<G: Gpu> {
-    on_device: Option<DeviceMeasures<G>>,
+    on_device: Vec<DeviceMeasures<G>>,
     on_host: Option<Measures>,
+}
+
+impl<G: Gpu> Default for Found<G> {
+    fn default() -> Self {
+        Self {
+            on_device: Vec::new(),
+            on_host: None,
+        }
+    }
 }
 
 impl<G: Gpu> Found<G> {
     fn on_host(self, options: &MeasureOptions) -> Result<Measures> {
-        let there = self.on_device.map(|table| table.to_host()).transpose()?;
-        let tables =
-            [there, self.on_host].map(|table| table.map(|table| (table.len, table.columns)));
+        let copied = self.on_device.iter().map(DeviceMeasures::to_host);
+        let copied = copied.collect::<Result<Vec<_>>>()?;
+        let tables = copied.into_iter().chain(self.on_host);
+        let tables = tables.map(|table| (table.len, table.columns));
         let (len, columns) = joined(tables, options, |column| column.property);
         Ok(Measures { len, columns })
     }
@@ -385,8 +401,8 @@ impl<G: Gpu> Found<G> {
         let copied = self
             .on_host
             .map(|table| DeviceMeasures::upload(gpu, &table));
-        let tables = [self.on_device, copied.transpose()?]
-            .map(|table| table.map(|table| (table.len, table.columns)));
+        let tables = self.on_device.into_iter().chain(copied.transpose()?);
+        let tables = tables.map(|table| (table.len, table.columns));
         let (len, columns) = joined(tables, options, |column| column.property);
         Ok(DeviceMeasures { len, columns })
     }
@@ -395,12 +411,12 @@ impl<G: Gpu> Found<G> {
 /// The columns of tables of the same labels, in the order of the properties; those of a property
 /// stay in their order.
 fn joined<C>(
-    tables: [Option<(usize, Vec<C>)>; 2],
+    tables: impl Iterator<Item = (usize, Vec<C>)>,
     options: &MeasureOptions,
     property: impl Fn(&C) -> Property,
 ) -> (usize, Vec<C>) {
     let (mut rows, mut all) = (0, Vec::new());
-    for (len, columns) in tables.into_iter().flatten() {
+    for (len, columns) in tables {
         rows = len;
         all.extend(columns);
     }
@@ -434,173 +450,6 @@ pub(crate) fn measure_host<G: Gpu>(
             }),
         }
     })
-}
-
-/// The runs of a label image, sorted by label.
-struct Sorted<G: Gpu> {
-    /// The number of runs.
-    len: u32,
-    width: u32,
-    runs: RunsBuffers<OnGpu<G>>,
-    /// The runs by label.
-    groups: Groups<G>,
-}
-
-impl<G: Gpu> Sorted<G> {
-    /// The runs of an image whose neighbours have been compared; `None` if there are none.
-    fn find<L: Label>(
-        gpu: &G,
-        labels: &DeviceValues<G, L>,
-        equality: &Equality<G>,
-    ) -> Result<Option<Self>> {
-        let on = &gpu.launcher();
-        let planes = equality.view();
-        let words = planes.raster.words();
-        let mut before = gpu.alloc(words as usize)?;
-        // SAFETY: there is an element per word.
-        unsafe { count_value_runs::launch_threads(on, words, planes, before.view_mut())? };
-        let mut scanner = Scanner::new(gpu, words)?;
-        scanner.scan_in_place(&mut before)?;
-        let len = read_first(scanner.total())?;
-        if len == 0 {
-            return Ok(None);
-        }
-        let mut runs = RunsBuffers::alloc(&OnGpu(gpu.clone()), &len)?;
-        let blocks = gpu.resident_blocks(&group_borders::SPEC, 0)?;
-        let mut counts = [0; count::COUNT as usize];
-        counts[count::BORDERS as usize] = len;
-        let mut counters = gpu.upload(&counts)?;
-        let values = gpu.using(labels.values())?;
-        let rows = RowsOfValues {
-            values: values.view(),
-            pitch: labels.pitch(),
-        };
-        let width = labels.width();
-        // SAFETY: there is room for all runs, which start at pixels of the image; it has been
-        // acquired.
-        let groups = unsafe {
-            list_value_runs::launch_threads(on, words, planes, before.view(), runs.views())?;
-            Groups::of(
-                gpu,
-                (rows, width),
-                runs.starts.view(),
-                &mut counters,
-                blocks,
-            )?
-        };
-        values.finish()?;
-        Ok(Some(Self {
-            len,
-            width,
-            runs,
-            groups,
-        }))
-    }
-
-    /// For kernels to read.
-    fn view(&mut self) -> SortedRuns<'_> {
-        let order = &self.groups.order;
-        SortedRuns {
-            runs: self.runs.views(),
-            order: order.pairs.values.view(),
-            begins: order.begins.view(),
-            low: order.low.view(),
-            high: order.high.view(),
-            labels: self.groups.values,
-            width: self.width,
-        }
-    }
-
-    /// The runs of each label in each strip of `rows` rows.
-    fn find_portions(&mut self, gpu: &G, rows: usize) -> Result<PortionBuffers<G>> {
-        // Images have fewer rows than that.
-        let rows = u32::try_from(rows).unwrap_or(u32::MAX);
-        let (on, len, runs) = (&gpu.launcher(), self.len, self.view());
-        let mut before = gpu.alloc(len as usize)?;
-        // SAFETY: there is an element per run.
-        unsafe { count_portions::launch_threads(on, len, runs, rows, before.view_mut())? };
-        let mut scanner = Scanner::new(gpu, len)?;
-        scanner.scan_in_place(&mut before)?;
-        let count = read_first(scanner.total())? as usize;
-        let (mut begins, mut origins) = (gpu.alloc(count)?, gpu.alloc(count)?);
-        // SAFETY: there is room for all portions.
-        unsafe {
-            list_portions::launch_threads(
-                on,
-                len,
-                runs,
-                rows,
-                before.view(),
-                begins.view_mut(),
-                origins.view_mut(),
-            )?;
-        }
-        Ok(PortionBuffers { begins, origins })
-    }
-
-    /// Where each label's runs begin in the order.
-    fn begins(&self) -> Result<Vec<u32>> {
-        let mut begins = zeroed_vec(self.groups.values as usize, "the runs of labels")?;
-        self.groups.order.begins.read_at(0, &mut begins)?;
-        Ok(begins)
-    }
-
-    /// Adds the runs of all labels but the first ones, which are background.
-    fn add_spans(&self, background: u32, spans: &mut Vec<Span>) -> Result<()> {
-        let (starts, ends) = (self.runs.starts.to_vec()?, self.runs.ends.to_vec()?);
-        let groups = self.groups.order.groups.to_vec()?;
-        reserve(spans, starts.len(), "the runs of labels")?;
-        for ((start, end), group) in starts.into_iter().zip(ends).zip(groups) {
-            if let Some(slot) = group.checked_sub(background) {
-                spans.push(Span {
-                    slot,
-                    row: start / self.width,
-                    start: start % self.width,
-                    end,
-                });
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The runs of each label in each strip.
-struct PortionBuffers<G: Gpu> {
-    /// Where each one begins in the order of runs.
-    begins: G::Buffer<u32>,
-    /// The place of each one's first pixel.
-    origins: G::Buffer<u64>,
-}
-
-impl<G: Gpu> PortionBuffers<G> {
-    fn none(gpu: &G) -> Result<Self> {
-        Ok(Self {
-            begins: gpu.alloc(0)?,
-            origins: gpu.alloc(0)?,
-        })
-    }
-
-    /// The sums of `weight · rowⁱ · columnʲ` of each one for i and j below `powers`, if they are
-    /// wanted. `launch` launches the kernel, in this number of blocks.
-    fn sums(
-        &self,
-        gpu: &G,
-        wanted: bool,
-        powers: u32,
-        launch: impl FnOnce(u32, ViewMut<'_, f64>) -> Result<()>,
-    ) -> Result<Vec<f64>> {
-        let count = self.begins.len();
-        if !wanted {
-            return Ok(Vec::new());
-        }
-        let mut sums = gpu.alloc(count * sum_count(powers) as usize)?;
-        // There are fewer portions than pixels.
-        launch(
-            warp_blocks(count as u32, portions::SUM_BLOCK),
-            sums.view_mut(),
-        )?;
-        sums.to_vec()
-    }
 }
 
 #[cfg(test)]
