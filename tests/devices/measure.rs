@@ -137,9 +137,9 @@ const OF_INTENSITIES: [Property; 4] = [
 /// What follows from sums of weighted coordinates.
 const WEIGHTED: [Property; 6] = [
     Property::CentroidWeighted,
+    Property::CentroidWeightedLocal,
     Property::MomentsWeighted,
     Property::MomentsWeightedHu,
-    Property::CentroidWeightedLocal,
     Property::MomentsWeightedCentral,
     Property::MomentsWeightedNormalized,
 ];
@@ -476,15 +476,17 @@ pub(crate) fn measures_of_labels_with_many_runs<D: Device>(device: &D) {
     }
 }
 
-/// Labels in two strips of 32 rows, whose sums are joined, and one that fills most of both.
+/// Labels in three strips of 32 rows, whose sums are joined: one that fills half of all, some that
+/// begin in the second one, and some that skip it.
 pub(crate) fn measures_of_labels_in_several_strips<D: Device>(device: &D) {
-    let (width, height) = (16_400, 40);
+    let (width, height) = (16_400, 66);
     let labels: Vec<u32> = (0..width * height)
         .map(|at| {
             let (x, y) = (at % width, at / width);
-            match x / 100 % 2 {
-                0 => 1,
-                _ => 2 + (x + y) / 200 * u32::from(y > 3),
+            match x / 100 % 4 {
+                0 | 2 => 1,
+                1 => 2 + (x + y) / 200 * u32::from(y > 3),
+                _ => 1000 + x / 400 * u32::from(y / 32 != 1),
             }
         })
         .collect();
@@ -497,8 +499,10 @@ pub(crate) fn measures_of_labels_in_several_strips<D: Device>(device: &D) {
         &WEIGHTED,
     ]
     .concat();
-    // Centroids alone need lower powers only.
+    // Centroids alone need lower powers only, and become columns on the GPU, as these intensities
+    // do.
     let centroids = [Property::CentroidWeighted, Property::CentroidWeightedLocal];
+    let on_gpu = [&OF_INTENSITIES[..], &centroids].concat();
     macro_rules! check {
         ($($t:ty: $properties:expr;)*) => {$(
             let intensities: Vec<$t> = light_of(&bits);
@@ -510,8 +514,9 @@ pub(crate) fn measures_of_labels_in_several_strips<D: Device>(device: &D) {
     check! {
         u16: &all[..];
         i64: &all[..];
-        f32: &all[..];
         f64: centroids;
+        i64: &on_gpu[..];
+        f32: &on_gpu[..];
     }
 }
 
@@ -523,8 +528,37 @@ const OF_HULLS: [Property; 4] = [
     Property::AreaConvex,
 ];
 
+/// Boxes with more rows than a batch has, stretches of more than 32 rows, sides with more than 32
+/// vertices, and diameters along both diagonals.
+pub(crate) fn hulls_of_many_rows_and_vertices<D: Device>(device: &D) {
+    let gpu = device.gpu(seed());
+    let options = MeasureOptions::default().properties(OF_HULLS);
+    // Labels in the first row and in the last one.
+    let scattered = |x: u32, y: u32| (x + 1) * u32::from(y.is_multiple_of(239));
+    let tall = |x: u32, y: u32| u32::from(x < 1 + (y / 7 + y * y) % 3);
+    let disc = |x: u32, y: u32| u32::from(x.abs_diff(90).pow(2) + y.abs_diff(90).pow(2) <= 8100);
+    let rising = |x: u32, y: u32| (3 * x + y) / 8 % 8 * u32::from((3 * x + y) / 64 == 2);
+    let falling = |x: u32, y: u32| rising(59 - x, y);
+    type LabelAt<'a> = &'a dyn Fn(u32, u32) -> u32;
+    let images: [(u32, u32, LabelAt<'_>); 5] = [
+        (60, 150, &rising),
+        (60, 150, &falling),
+        (100, 240, &scattered),
+        (3, 700, &tall),
+        (181, 181, &disc),
+    ];
+    for (width, height, label) in images {
+        let labels: Vec<u32> = (0..width * height)
+            .map(|at| label(at % width, at / width))
+            .collect();
+        let samples = Samples::new(width, height, &labels).unwrap();
+        let labels = ValueImage::new(samples).unwrap().background(0).unwrap();
+        check_tiles(&gpu, &labels, samples, &options).unwrap();
+    }
+}
+
 /// Labels in more rows than a lane takes: nested rings, scattered pixels, walls with doors, slanted
-/// stripes. Boxes of scattered labels have more rows than there is memory for at a time.
+/// stripes.
 pub(crate) fn hulls_and_holes_of_tall_labels<D: Device>(device: &D) {
     let sides = PerDevice {
         emulator: (70u32, 240u32),
@@ -579,6 +613,22 @@ pub(crate) fn measures_of_no_labels_and_refusals<D: Device>(device: &D) {
     let of_same_size = Samples::new(4, 3, &intensities).unwrap();
     let found = engine.measure_intensities(labels, of_same_size, &weighted);
     assert_eq!(found.unwrap().len(), 0);
+    // Runs of background alone, which are no labels, and tables without columns.
+    let gpu = device.gpu(seed());
+    let negative = Samples::new(4, 3, &[-1i16, 0, 0, -1, 0, 0, 0, -5, -5, 0, 0, 0]).unwrap();
+    let image = ValueImage::new(negative).unwrap();
+    for properties in [&OF_HULLS[..], &OF_TILES, &PROPERTIES.concat(), &[]] {
+        let options = MeasureOptions::default().properties(properties);
+        check_tiles(&gpu, &image, negative, &options).unwrap();
+    }
+    let light = Samples::new(4, 3, &intensities).unwrap();
+    let of_light = [&OF_INTENSITIES[..], &WEIGHTED[..2]].concat();
+    let of_light = MeasureOptions::default().properties(of_light);
+    check_shapes(&gpu, &image, negative, light, &of_light).unwrap();
+    let large = Samples::new(4, 1, &[u32::MAX, 0, 1, 1]).unwrap();
+    let image = ValueImage::new(large).unwrap();
+    let no_columns = MeasureOptions::default().properties([]);
+    check_tiles(&gpu, &image, large, &no_columns).unwrap();
     let of_other_size = Samples::new(3, 4, &intensities).unwrap();
     let refused = engine.measure_intensities(labels, of_other_size, &weighted);
     assert!(matches!(refused, Err(Error::InvalidOption(_))));

@@ -361,6 +361,7 @@ macro_rules! suite {
                 measures_of_labels_with_many_runs
                 measures_of_labels_in_several_strips
                 hulls_and_holes_of_tall_labels
+                hulls_of_many_rows_and_vertices
                 measures_of_no_labels_and_refusals
                 run_lengths_of_random_masks
             }

@@ -10,8 +10,8 @@ impl Engine {
     ///
     /// Time depends on the numbers of pixels, of runs and of border pixels. Memory is that of the
     /// table and of the sums behind it, some 50 to 600 bytes per label, and 32 bytes per run for
-    /// hulls and holes. Hulls also take time for each row of a label's box, and each thread up to 48
-    /// bytes per row of the tallest one.
+    /// hulls and holes. Hulls also take time for each row of a label's box, and each thread up to
+    /// 48 bytes per row of the tallest one.
     ///
     /// An engine that chooses its device lets the processor do the work.
     ///

@@ -1,16 +1,18 @@
 //! The convex hull of an object, and the pixels in it: see [`trazar_kernels::measure::convex`].
 
-use trazar_kernels::measure::convex::{EdgeRows, Vertex, corner, is_inside, squared_distance};
+use trazar_kernels::measure::convex::{Vertex, corner, is_inside, squared_distance};
 
 use super::sums::Span;
 use crate::error::Result;
 use crate::memory::{push, reserve};
 
-/// The last pixels of each row of an object's convex hull, to the left and to the right; and memory
-/// that is used again for each object.
+/// The outermost pixels of each row of an object's convex hull, and memory that is used again for
+/// each object.
 #[derive(Default)]
 pub(super) struct Hull {
     sides: [Side; 2],
+    /// The vertices of the outline of the hull's pixels.
+    corners: Vec<[f64; 2]>,
 }
 
 /// One side of a hull, whose columns count to the outside.
@@ -18,7 +20,7 @@ pub(super) struct Hull {
 struct Side {
     /// The vertices `[row, column]`.
     chain: Vec<[i64; 2]>,
-    /// The column of the last pixel of each row.
+    /// The column of the outermost pixel of each row.
     last: Vec<i64>,
 }
 
@@ -57,7 +59,7 @@ impl Hull {
     /// The longest distance between two points of the outline of the hull's pixels: of the middles
     /// of their outer sides. `spacing` is that of rows and of columns.
     pub(super) fn diameter(&mut self, spacing: [f64; 2]) -> Result<f64> {
-        let mut points = Vec::new();
+        self.corners.clear();
         for (side, sign) in self.sides.iter_mut().zip(SIGNS) {
             side.chain.clear();
             for row in 0..side.last.len() {
@@ -67,7 +69,7 @@ impl Hull {
                 let corners = vertex.corners();
                 for number in (0..3).filter(|number| corners >> number & 1 != 0) {
                     push(
-                        &mut points,
+                        &mut self.corners,
                         corner(vertex.this, number, sign, spacing),
                         WHAT,
                     )?;
@@ -75,8 +77,8 @@ impl Hull {
             }
         }
         let mut longest = 0.0f64;
-        for (i, &a) in points.iter().enumerate() {
-            for &b in &points[i + 1..] {
+        for (i, &a) in self.corners.iter().enumerate() {
+            for &b in &self.corners[i + 1..] {
                 longest = longest.max(squared_distance(a, b));
             }
         }
@@ -104,20 +106,92 @@ impl Side {
         })
     }
 
-    /// Finds the last pixel of each row.
+    /// Finds the outermost pixel of each row.
     fn find_last(&mut self) -> Result<()> {
         let height = self.chain.last().map_or(0, |&[row, _]| row as usize + 1);
         let mut last = std::mem::take(&mut self.last);
         last.clear();
         reserve(&mut last, height, WHAT)?;
         for vertex in self.vertices() {
-            last.push(vertex.last_pixel());
-            if let Some(below) = vertex.below {
-                let mut rows = EdgeRows::between(vertex.this, below);
-                last.extend((vertex.this[0] + 1..below[0]).map(|_| rows.next()));
-            }
+            vertex.for_each_row(|_, column| last.push(column));
         }
         self.last = last;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The greatest row and the greatest column of an image.
+    const LAST: i64 = (1 << 31) - 3;
+
+    fn point() -> impl Strategy<Value = [i64; 2]> {
+        [0..=LAST, -LAST..=LAST]
+    }
+
+    /// Whether the pixel of this row and column is in the hull at an edge, or further inside.
+    fn is_in_hull([upper, lower]: [[i64; 2]; 2], row: i64, column: i64) -> bool {
+        let [rows, rise] = [0, 1].map(|i| i128::from(lower[i] - upper[i]));
+        // 2 · rows times the edge's column in the row, and that many half rows below it.
+        let start = 2 * rows * i128::from(upper[1]);
+        let edge = |halves: i128| start + rise * (2 * i128::from(row - upper[0]) + halves);
+        // The outer corner of a diamond, and its upper and its lower one.
+        let most = (edge(0) + rows).max(edge(1)).max(edge(-1));
+        2 * rows * i128::from(column) <= most
+    }
+
+    /// The rows and columns that a vertex gives.
+    fn rows_of(vertex: Vertex) -> Vec<[i64; 2]> {
+        let mut all = Vec::new();
+        vertex.for_each_row(|row, column| all.push([row, column]));
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn the_last_pixels_of_rows_are_in_the_hull_and_the_next_ones_are_not(
+            upper in point(),
+            rows in 1..2000i64,
+            column in -LAST..=LAST,
+        ) {
+            let lower = [upper[0] + rows, column];
+            let (above, below) = (None, Some(lower));
+            let found = rows_of(Vertex { above, this: upper, below });
+            prop_assert_eq!(found.len() as i64, rows);
+            for [row, column] in found.into_iter().skip(1) {
+                prop_assert!(is_in_hull([upper, lower], row, column));
+                prop_assert!(!is_in_hull([upper, lower], row, column + 1));
+            }
+        }
+
+        #[test]
+        fn the_rows_of_vertices_reach_as_far_as_their_edges(mut points in [point(), point()]) {
+            points.sort();
+            prop_assume!(points[0][0] < points[1][0]);
+            let [above, this] = points;
+            let [found] = rows_of(Vertex { above: Some(above), this, below: None })[..] else {
+                panic!("more than one row");
+            };
+            // The edge ends at the vertex: its lower half row is beyond.
+            let reach = |column: i64| {
+                let [rows, rise] = [0, 1].map(|i| i128::from(this[i] - above[i]));
+                2 * rows * i128::from(column - this[1]) <= rows.max(-rise)
+            };
+            prop_assert_eq!(found[0], this[0]);
+            prop_assert!(reach(found[1]) && !reach(found[1] + 1));
+        }
+
+        #[test]
+        fn points_inside_a_chain_are_no_vertices(mut points in [point(), point(), point()]) {
+            points.sort();
+            let [a, b, c] = points;
+            let along = |i: usize, from: [i64; 2], to: [i64; 2]| i128::from(to[i] - from[i]);
+            let inside = along(1, a, b) * along(0, a, c) <= along(1, a, c) * along(0, a, b);
+            prop_assert_eq!(is_inside(points), inside);
+        }
     }
 }

@@ -1,11 +1,11 @@
 //! Intensity images of any type of numbers, summed run by run.
 
 use trazar_kernels::measure::powers::moved;
-use trazar_kernels::measure::reals::least;
+use trazar_kernels::measure::reals::{greatest, least};
 
 use super::labels::Run;
 use super::rows::Rows;
-use super::sums::{Base, IntensitySums, Powers, greatest};
+use super::sums::{Base, IntensitySums, Powers};
 use crate::error::Result;
 use crate::image::{Sample, Samples};
 

@@ -36,8 +36,8 @@
 //! | for COCO's run lengths: runs along columns | `column_runs.rs` |
 //!
 //! What the kernels of `trazar_kernels::measure` and the processor both compute is there: outlines
-//! and Euler numbers (`neighbours.rs`), their lengths (`lengths.rs`), ellipses (`ellipse.rs`), hulls
-//! (`convex.rs`).
+//! and Euler numbers (`neighbours.rs`), their lengths (`lengths.rs`), ellipses (`ellipse.rs`),
+//! hulls (`convex.rs`).
 
 mod column_runs;
 mod fill;
@@ -384,58 +384,51 @@ fn shapes_of(sums: &Sums, options: &MeasureOptions) -> Result<Vec<Shape>> {
     if !with_hull && !with_holes {
         return Ok(Vec::new());
     }
-    let chunks = Chunks::of(&sums.spans)?;
-    let shape = |memory: &mut Memory, spans: Range<usize>| -> Result<Shape> {
-        let spans = &memory.spans[spans];
+    let shape = |(hull, filler): &mut (Hull, Filler), spans: &[Span]| -> Result<Shape> {
         let mut shape = Shape::default();
         if with_hull {
-            memory.hull.find(spans)?;
-            shape.convex = memory.hull.area();
+            hull.find(spans)?;
+            shape.convex = hull.area();
         }
         if with_diameter {
-            shape.diameter = memory.hull.diameter(options.spacing)?;
+            shape.diameter = hull.diameter(options.spacing)?;
         }
         if with_holes {
-            shape.holes = memory.filler.holes(spans)?;
+            shape.holes = filler.holes(spans)?;
         }
         Ok(shape)
     };
-    // The runs of some labels at a time, sorted by label.
-    let find = |memory: &mut Memory, first: usize, shapes: &mut [Shape]| -> Result<()> {
-        let slots = first as u32..(first + shapes.len()) as u32;
-        chunks.sort(slots, &mut memory.starts, &mut memory.spans)?;
-        for (i, place) in shapes.iter_mut().enumerate() {
-            let spans = memory.starts[i]..memory.starts[i + 1];
-            *place = shape(memory, spans)?;
-        }
-        Ok(())
-    };
-    let count = sums.bases.len();
-    let mut shapes = filled_vec(Shape::default(), count, "the shapes of labels")?;
-    /// The fewest labels that a thread takes at a time.
+    /// Labels whose shapes a thread finds at a time.
     const SHARE: usize = 256;
+    let count = sums.bases.len();
+    let chunks = Chunks::of(&sums.spans)?;
+    let mut shapes = filled_vec(Shape::default(), count, "the shapes of labels")?;
     if count <= SHARE {
-        find(&mut Memory::default(), 0, &mut shapes)?;
+        let sorted = chunks.sort(0..count as u32)?;
+        let mut memory = Default::default();
+        for (slot, place) in shapes.iter_mut().enumerate() {
+            *place = shape(&mut memory, sorted.runs(slot))?;
+        }
         return Ok(shapes);
     }
     crate::threads::ensure();
-    let share = count.div_ceil(4 * rayon::current_num_threads()).max(SHARE);
+    let threads = rayon::current_num_threads();
+    let share = chunks.share(count, if threads > 1 { 4 * threads } else { 1 });
     let shares = shapes.par_chunks_mut(share).enumerate();
-    shares.try_for_each_init(Memory::default, |memory, (index, places)| {
-        find(memory, index * share, places)
+    shares.try_for_each(|(index, shapes)| {
+        let first = index * share;
+        let sorted = chunks.sort(first as u32..(first + shapes.len()) as u32)?;
+        shapes.par_chunks_mut(SHARE).enumerate().try_for_each_init(
+            Default::default,
+            |memory, (index, places)| {
+                for (slot, place) in (index * SHARE..).zip(places) {
+                    *place = shape(memory, sorted.runs(slot))?;
+                }
+                Ok::<(), Error>(())
+            },
+        )
     })?;
     Ok(shapes)
-}
-
-/// Memory in which a thread finds shapes.
-#[derive(Default)]
-struct Memory {
-    /// The runs of some labels, label by label.
-    spans: Vec<Span>,
-    /// Where each label's runs start; then their number.
-    starts: Vec<usize>,
-    hull: Hull,
-    filler: Filler,
 }
 
 /// The most columns of a property: moments up to the third order in each coordinate.

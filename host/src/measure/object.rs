@@ -4,6 +4,7 @@ use std::f64::consts::PI;
 
 use trazar_kernels::measure::ellipse::{CenteredSums, Ellipse, Spread};
 use trazar_kernels::measure::intensities::variance;
+use trazar_kernels::measure::powers::weighted_centroid;
 
 use super::intensities::Kind;
 use super::properties::Property;
@@ -98,7 +99,7 @@ impl Object<'_> {
             }
             Property::CentroidWeighted | Property::CentroidWeightedLocal => {
                 let (weighted, base) = (self.weighted(), self.base());
-                let centroid = weighted_centroid(&weighted);
+                let centroid = weighted_centroid(&weighted.0);
                 let corner = match property {
                     Property::CentroidWeighted => [base.row, base.min_column],
                     _ => [0; 2],
@@ -206,7 +207,7 @@ impl Object<'_> {
     /// Weighted moments in pixels, counted from the weighted centroid.
     fn weighted_central(&self) -> Powers {
         let weighted = &self.sums.weighted[self.slot];
-        let [row, column] = weighted_centroid(weighted);
+        let [row, column] = weighted_centroid(&weighted.0);
         weighted.shifted(-row, -column)
     }
 
@@ -277,9 +278,4 @@ impl Object<'_> {
         // Of at most 2⁶² pixels, squares of 32-bit numbers sum up to less than 2¹²⁶.
         variance(n, sum, intensities.squares as i128, sum.div_euclid(n))
     }
-}
-
-fn weighted_centroid(weighted: &Powers) -> [f64; 2] {
-    let moments = &weighted.0;
-    [moments[1][0] / moments[0][0], moments[0][1] / moments[0][0]]
 }

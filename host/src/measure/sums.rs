@@ -6,7 +6,8 @@
 use std::ops::{Add, Div, Mul, Sub};
 
 use trazar_kernels::measure::lengths;
-use trazar_kernels::measure::reals::least;
+use trazar_kernels::measure::powers;
+use trazar_kernels::measure::reals::{deviations_between, greatest, least};
 
 use super::slots::Labelled;
 
@@ -123,14 +124,6 @@ impl Second {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Powers(pub(super) [[f64; 4]; 4]);
 
-/// Binomial coefficients.
-const CHOOSE: [[f64; 4]; 4] = [
-    [1.0, 0.0, 0.0, 0.0],
-    [1.0, 1.0, 0.0, 0.0],
-    [1.0, 2.0, 1.0, 0.0],
-    [1.0, 3.0, 3.0, 1.0],
-];
-
 impl Powers {
     /// Adds a run in row `row` whose sums of `weight · columnʲ` are `sums`.
     #[inline(always)]
@@ -146,22 +139,7 @@ impl Powers {
 
     /// The sums for coordinates that are larger by `dr` and `dc`.
     pub(super) fn shifted(&self, dr: f64, dc: f64) -> Self {
-        let rows: [f64; 4] = std::array::from_fn(|k| dr.powi(k as i32));
-        let columns: [f64; 4] = std::array::from_fn(|k| dc.powi(k as i32));
-        let by_rows: [[f64; 4]; 4] = std::array::from_fn(|i| {
-            std::array::from_fn(|l| {
-                (0..=i)
-                    .map(|k| CHOOSE[i][k] * rows[i - k] * self.0[k][l])
-                    .sum()
-            })
-        });
-        Self(std::array::from_fn(|i| {
-            std::array::from_fn(|j| {
-                (0..=j)
-                    .map(|l| CHOOSE[j][l] * columns[j - l] * by_rows[i][l])
-                    .sum()
-            })
-        }))
+        Self(powers::shifted(self.0, dr, dc))
     }
 
     pub(super) fn join(&mut self, other: &Self) {
@@ -323,22 +301,15 @@ impl IntensitySums {
         self.whole_sum += other.whole_sum;
         self.squares += other.squares;
         if with_deviations && self.pixels > 0 {
-            // Chan, Golub, LeVeque: Updating formulae and a pairwise algorithm for computing sample
-            // variances, 1979. Sums of squares, where there are any, make this superfluous.
-            let (n, m) = (self.pixels as f64, other.pixels as f64);
-            let apart = other.sum / m - self.sum / n;
-            self.deviations += apart * apart * (n * m / (n + m));
+            // Sums of squares, where there are any, make this superfluous.
+            let counts = [self.pixels, other.pixels].map(|pixels| pixels as f64);
+            let apart = other.sum / counts[1] - self.sum / counts[0];
+            self.deviations += deviations_between(apart, counts);
         }
         self.deviations += other.deviations;
         self.pixels += other.pixels;
         self.sum += other.sum;
     }
-}
-
-/// The greater number, or NaN if one is NaN.
-#[inline(always)]
-pub(super) fn greatest(a: f64, b: f64) -> f64 {
-    if b > a || b.is_nan() { b } else { a }
 }
 
 /// The pixels of a label in a row.

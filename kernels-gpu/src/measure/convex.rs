@@ -1,13 +1,13 @@
 //! The convex hull of an object's pixels, and the pixels in it. Kernels and the processor use the
 //! same functions.
 //!
-//! A pixel stands for the middles of its four sides, as in scikit-image's `convex_hull_image`.
-//! These are the corners of a diamond around its center, so the hull is that of the centers, widened
-//! by a diamond. A **chain** is one side of the hull of the centers: its vertices `[row, column]`
-//! from top to bottom, where columns count to the outside (on the left, they are negative). All
-//! numbers are integers, so no tolerance is needed.
+//! A pixel is represented by the midpoints of its four sides, as in scikit-image's
+//! `convex_hull_image`. They are the corners of a diamond around its center, so the hull is that of
+//! the centers, widened by a diamond. A **chain** is one side of the hull of the centers: its
+//! vertices `[row, column]` from top to bottom, where columns count to the outside (on the left,
+//! they are negative). All numbers are integers, so no tolerance is needed.
 
-/// Whether the second of three points, from top to bottom, is no vertex of their chain.
+/// Whether the middle one of three points, from top to bottom, is not a vertex of the chain.
 #[must_use]
 #[inline(always)]
 pub const fn is_inside([a, b, c]: [[i64; 2]; 3]) -> bool {
@@ -33,10 +33,10 @@ const fn divided(a: i64, by: i64) -> (i64, i64) {
 
 /// The last pixels in the hull, in the rows between two vertices of a chain.
 ///
-/// Within an edge that moves by `s` columns per row, a diamond at the edge reaches half a column
-/// to the outside, or as far as its upper or lower corner does, `|s| / 2`.
+/// Along an edge that moves by `s` columns per row, diamonds reach beyond the edge by the greater
+/// of ½ and `|s| / 2` columns.
 #[derive(Clone, Copy, Debug)]
-pub struct EdgeRows {
+struct EdgeRows {
     column: i64,
     rest: i64,
     whole: i64,
@@ -45,10 +45,9 @@ pub struct EdgeRows {
 }
 
 impl EdgeRows {
-    /// Those between two vertices.
-    #[must_use]
+    /// The pixels between two vertices.
     #[inline(always)]
-    pub const fn between(upper: [i64; 2], lower: [i64; 2]) -> Self {
+    const fn between(upper: [i64; 2], lower: [i64; 2]) -> Self {
         let (rows, rise) = (lower[0] - upper[0], lower[1] - upper[1]);
         let divisor = 2 * rows;
         let half = if rise.abs() > rows { rise.abs() } else { rows };
@@ -65,7 +64,7 @@ impl EdgeRows {
 
     /// The column of the last pixel in the next row.
     #[inline(always)]
-    pub const fn next(&mut self) -> i64 {
+    const fn next(&mut self) -> i64 {
         self.column += self.whole;
         self.rest += self.part;
         if self.rest >= self.divisor {
@@ -88,11 +87,27 @@ pub struct Vertex {
 }
 
 impl Vertex {
-    /// The column of the last pixel in the hull in the vertex's row.
-    #[must_use]
+    /// Calls `found` with the vertex's row and with each row between it and the one below, and with
+    /// the column of the last pixel in the hull there.
     #[inline(always)]
-    pub const fn last_pixel(self) -> i64 {
-        // Half a column, which adds none, or as far as a diamond half a row away.
+    pub fn for_each_row(self, mut found: impl FnMut(i64, i64)) {
+        let mut row = self.this[0];
+        found(row, self.last_pixel());
+        if let Some(below) = self.below {
+            let mut rows = EdgeRows::between(self.this, below);
+            row += 1;
+            while row < below[0] {
+                found(row, rows.next());
+                row += 1;
+            }
+        }
+    }
+
+    /// The column of the last pixel in the hull in the vertex's row.
+    #[inline(always)]
+    const fn last_pixel(self) -> i64 {
+        // The diamond of this row adds half a column, which rounds down to none; one half a row
+        // away may reach further.
         let above = self.reach_along(self.above);
         let below = self.reach_along(self.below);
         self.this[1] + if above > below { above } else { below }
@@ -131,8 +146,9 @@ impl Vertex {
     }
 }
 
-/// The place of a corner of the diamond around a pixel, in units of the spacing of rows and columns.
-/// Corners have the numbers of [`Vertex::corners`]; `sign` is that of columns to the outside.
+/// The place of a corner of the diamond around a pixel, as a multiple of the spacing of rows and of
+/// columns. Corners have the numbers of [`Vertex::corners`]; `sign` is that of columns to the
+/// outside.
 #[must_use]
 #[inline(always)]
 pub const fn corner(

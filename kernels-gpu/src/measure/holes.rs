@@ -2,14 +2,13 @@
 //!
 //! A **gap** is a row's pixels between two runs of a label, or on the outside of its first or last
 //! run there. Gaps of adjacent rows that touch at a side or a corner are connected, and a hole is a
-//! set of connected gaps that leads to none of the outside. Union-find joins gaps: one between two
-//! runs has the number of the run after it in the order of runs, and all gaps on the outside are
-//! number 0, which is no such gap's.
+//! set of connected gaps that leads to none on the outside. Union-find joins gaps: a gap between
+//! two runs has the number of the run after it in the order of runs. All gaps on the outside have
+//! number 0, a number that no other gap has.
 
 use cuda_std::prelude::*;
-use cuda_std::warp::{FULL_MASK, WARP_SIZE, warp_shuffle_down, warp_shuffle_up};
 
-use super::pieces::SortedRuns;
+use super::pieces::{SortedRuns, joined_by_label};
 use crate::primitives::union_find::{find, union};
 
 /// Threads per block.
@@ -34,7 +33,7 @@ pub unsafe fn start_gaps(parents: ViewMut<'_, u32>) {
 }
 
 /// Joins the gaps before and after each run to those that they touch in the row below, and to the
-/// outside if the row above is outside.
+/// outside if the row above is outside. The first labels are `background`, and have no gaps.
 ///
 /// Launch: one thread per run. Reads some 60 bytes per run from neighbouring threads' runs, some 12
 /// per step of a binary search, and joins a set for each two gaps that touch.
@@ -43,9 +42,10 @@ pub unsafe fn start_gaps(parents: ViewMut<'_, u32>) {
 ///
 /// `parents` has an element per run, each its own parent. Nothing else uses it meanwhile.
 #[kernel(block = BLOCK, len(runs = (), parents = runs.runs.starts.len()))]
-pub unsafe fn join_gaps(runs: SortedRuns<'_>, parents: ViewMut<'_, u32>) {
+pub unsafe fn join_gaps(runs: SortedRuns<'_>, background: u32, parents: ViewMut<'_, u32>) {
     let at = thread::index_1d();
-    if at as usize >= runs.runs.starts.len() {
+    // planted: gap-background
+    if at >= runs.len() || runs.group(at) < background {
         return;
     }
     let [begin, end] = runs.places_of(runs.group(at));
@@ -97,7 +97,7 @@ struct OfLabel<'a> {
 }
 
 impl OfLabel<'_> {
-    /// Whether the run at this place, which is after the label's first one, is in this row.
+    /// Whether the run at this place, which is not before the label's first one, is in this row.
     #[inline(always)]
     fn is_in_row(&self, place: u32, row: u32) -> bool {
         place < self.end && self.runs.sorted(place).y == row
@@ -173,7 +173,7 @@ pub unsafe fn sum_areas(
 ) {
     let at = thread::index_1d();
     let (mut label, mut of_run, mut of_gap) = (u32::MAX, 0, 0);
-    if (at as usize) < runs.runs.starts.len() {
+    if at < runs.len() {
         label = runs.group(at);
         let run = runs.sorted(at);
         of_run = run.end - run.x;
@@ -195,19 +195,7 @@ pub unsafe fn sum_areas(
 /// warp. Labels ascend from lane to lane; `u32::MAX` is none.
 #[inline(always)]
 fn add_by_label(sums: ViewMut<'_, u64>, label: u32, amount: u64) {
-    let mut sum = amount;
-    let mut distance = 1;
-    while distance < WARP_SIZE {
-        let (other, has_other) = warp_shuffle_down(FULL_MASK, sum, distance, WARP_SIZE);
-        let (of, _) = warp_shuffle_down(FULL_MASK, label, distance, WARP_SIZE);
-        // planted: gap-sum-label
-        if has_other && of == label {
-            sum += other;
-        }
-        distance *= 2;
-    }
-    let (before, has_before) = warp_shuffle_up(FULL_MASK, label, 1, WARP_SIZE);
-    let is_first = !has_before || before != label;
+    let (sum, is_first) = joined_by_label(label, amount, |a, b| a + b);
     if is_first && label != u32::MAX && sum > 0 {
         // planted: gap-sum-atomic
         sums.atomic_add(label, sum);

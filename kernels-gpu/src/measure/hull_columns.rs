@@ -19,6 +19,11 @@ pub mod column {
     pub const DIAMETER: u32 = 4;
     /// Areas with holes filled.
     pub const AREA_FILLED: u32 = 8;
+
+    /// The columns that need hulls.
+    pub const OF_HULLS: u32 = AREA_CONVEX | SOLIDITY | DIAMETER;
+    /// The columns that need numbers of pixels.
+    pub const OF_PIXELS: u32 = SOLIDITY | AREA_FILLED;
 }
 
 /// The columns, each with an element per label; those that are not wanted have none.
@@ -49,10 +54,10 @@ pub struct HullSums<'a> {
     /// The bits of the wanted columns.
     pub wanted: u32,
     /// The number of pixels.
-    #[len(self.labels)]
+    #[len(if self.wanted & column::OF_PIXELS != 0 { self.labels } else { 0 })]
     pub pixels: View<'a, u64>,
     /// The number of pixels in the hull.
-    #[len(if self.wanted & (column::AREA_CONVEX | column::SOLIDITY) != 0 { self.labels } else { 0 })]
+    #[len(if self.wanted & column::OF_HULLS != 0 { self.labels } else { 0 })]
     pub convex: View<'a, u64>,
     /// The hull's diameter.
     #[len(if self.wanted & column::DIAMETER != 0 { self.labels } else { 0 })]
@@ -69,41 +74,33 @@ pub struct HullSums<'a> {
 ///
 /// # Safety
 ///
-/// The table has as many labels as come after `background` others. Nothing else uses `columns`
-/// meanwhile.
+/// The table has at most as many labels as there are. Nothing else uses `columns` meanwhile.
 #[kernel(block = BLOCK, f64, len(
     sums = (),
     columns = ColumnSizes { rows: shape.labels as u32, wanted: sums.wanted },
 ))]
-pub unsafe fn write_hull_columns(
-    sums: HullSums<'_>,
-    background: u32,
-    shape: TableShape,
-    columns: HullColumns<'_>,
-) {
+pub unsafe fn write_hull_columns(sums: HullSums<'_>, shape: TableShape, columns: HullColumns<'_>) {
     let row = thread::index_1d();
     if u64::from(row) >= shape.labels {
         return;
     }
     // planted: hull-column-background
-    let label = background + row;
-    let [dy, dx] = shape.spacing;
-    let area = |pixels: u64| pixels as f64 * (dy * dx);
-    let pixels = sums.pixels.ldg(label);
+    let label = sums.labels - shape.labels as u32 + row;
     if sums.wanted & (column::AREA_CONVEX | column::SOLIDITY) != 0 {
-        let convex = area(sums.convex.ldg(label));
+        let convex = shape.area(sums.convex.ldg(label));
         if sums.wanted & column::AREA_CONVEX != 0 {
             columns.area_convex.st(row, convex);
         }
         if sums.wanted & column::SOLIDITY != 0 {
-            columns.solidity.st(row, area(pixels) / convex);
+            let area = shape.area(sums.pixels.ldg(label));
+            columns.solidity.st(row, area / convex);
         }
     }
     if sums.wanted & column::DIAMETER != 0 {
         columns.diameter.st(row, sums.diameters.ldg(label));
     }
     if sums.wanted & column::AREA_FILLED != 0 {
-        let filled = pixels + sums.holes.ldg(label);
-        columns.area_filled.st(row, area(filled));
+        let filled = sums.pixels.ldg(label) + sums.holes.ldg(label);
+        columns.area_filled.st(row, shape.area(filled));
     }
 }

@@ -1,7 +1,7 @@
 //! Convex hulls: the number of pixels in each one, and its diameter.
 //!
 //! A label's box has a first and a last pixel in each row with pixels. The first ones give the
-//! hull's left chain, the last ones its right chain ([`convex`](super::convex)), and the chains give
+//! hull's left chain, the last ones its right chain ([`convex`](super::convex)). The chains give
 //! the first and the last pixel of the hull in each row. These pixels are the hull's outline, whose
 //! own chains have the points that are furthest apart.
 
@@ -9,7 +9,7 @@ use cuda_std::math::sqrt;
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE, sync_warp, warp_shuffle_idx};
 
-use super::convex::{EdgeRows, Vertex, corner, is_inside, squared_distance};
+use super::convex::{Vertex, corner, is_inside, squared_distance};
 use super::pieces::{SortedRuns, least_of_warp, short_sum_of_warp};
 
 /// Threads per block of the kernels whose threads take a label or a run each.
@@ -44,42 +44,32 @@ pub struct BoxRows<'a> {
     /// The column of the first pixel of each, or [`NO_PIXEL`]; then the same of the hull.
     #[len(*sizes)]
     pub firsts: ViewMut<'a, u32>,
-    /// That of the last one.
+    /// The column of the last pixel of each, in the same way.
     #[len(*sizes)]
     pub lasts: ViewMut<'a, u32>,
-    /// The vertices of the left chain: the row in the box, in the low half, and the column. Those of
-    /// a label begin at its first row.
+    /// The vertices of left chains: the row in the box, in the low half, and the column. A label's
+    /// vertices begin at its first row.
     #[len(*sizes)]
     pub left: ViewMut<'a, u64>,
-    /// Those of the right chain.
+    /// The vertices of right chains.
     #[len(*sizes)]
     pub right: ViewMut<'a, u64>,
 }
 
-/// Writes the height of each label's box; 0 for background, labels up to `background` (as a number
-/// in the order of labels).
+/// Writes the height of each label's box.
 ///
-/// Launch: one thread per label. Reads 32 bytes per label, and writes 4.
+/// Launch: one thread per label. Reads 24 bytes per label, and writes 4.
 ///
 /// # Safety
 ///
 /// `heights` has an element per label, and nothing else uses it meanwhile.
 #[kernel(block = BLOCK, len(runs = (), heights = runs.labels))]
-pub unsafe fn find_heights(runs: SortedRuns<'_>, background: u64, heights: ViewMut<'_, u32>) {
+pub unsafe fn find_heights(runs: SortedRuns<'_>, heights: ViewMut<'_, u32>) {
     let label = thread::index_1d();
-    if label >= runs.labels {
-        return;
+    if label < runs.labels {
+        let [begin, end] = runs.places_of(label);
+        heights.st(label, runs.sorted(end - 1).y - runs.sorted(begin).y + 1);
     }
-    let [begin, end] = runs.places_of(label);
-    let first = runs.order.ldg(begin);
-    heights.st(
-        label,
-        if runs.label(first) <= background {
-            0
-        } else {
-            runs.sorted(end - 1).y - runs.run(first).y + 1
-        },
-    );
 }
 
 /// Lists the first and the last pixel of each label in each row of its box.
@@ -89,25 +79,20 @@ pub unsafe fn find_heights(runs: SortedRuns<'_>, background: u64, heights: ViewM
 ///
 /// # Safety
 ///
-/// `begin` is the place in the order at which the first label's runs begin, and `count` the number
-/// of all runs of `boxes`. `rows` has an element for each of their rows, all [`NO_PIXEL`]. Nothing
-/// else uses it meanwhile.
+/// The offsets of `boxes` are sums of the heights of its labels' boxes. `rows` has an element for
+/// each of their rows, all [`NO_PIXEL`], and nothing else uses it meanwhile.
 #[kernel(block = BLOCK, len(runs = (), boxes = (), rows = rows.firsts.len() as u32))]
-pub unsafe fn list_box_rows(
-    runs: SortedRuns<'_>,
-    begin: u32,
-    count: u32,
-    boxes: Boxes<'_>,
-    rows: BoxRows<'_>,
-) {
-    let index = thread::index_1d();
-    if index >= count {
+pub unsafe fn list_box_rows(runs: SortedRuns<'_>, boxes: Boxes<'_>, rows: BoxRows<'_>) {
+    let [first, _] = runs.places_of(boxes.first_label);
+    let [_, last] = runs.places_of(boxes.first_label + boxes.labels - 1);
+    let at = first + thread::index_1d();
+    if at >= last {
         return;
     }
-    let at = begin + index;
     let label = runs.group(at);
     let [begin, end] = runs.places_of(label);
     let run = runs.sorted(at);
+    // planted: hull-batch-label
     let offset = boxes.offsets.ldg(label - boxes.first_label);
     let row = offset + (run.y - runs.sorted(begin).y);
     // planted: hull-row-first
@@ -129,7 +114,7 @@ struct Side<'a> {
     ends: ViewMut<'a, u32>,
     /// The label's first element in both.
     offset: u32,
-    /// That of columns to the outside.
+    /// The sign of columns to the outside.
     sign: i64,
 }
 
@@ -188,6 +173,7 @@ impl<'a> Side<'a> {
     /// vertices. Lanes find those of stretches of rows; the first one joins them.
     #[inline(always)]
     fn find_chain(self, height: u32, lane: u32) -> u32 {
+        // planted: hull-stretch-long
         let stretch = height.div_ceil(LANES).max(LEAST_ROWS);
         let begin = lane * stretch;
         let end = (begin + stretch).min(height);
@@ -222,32 +208,21 @@ impl<'a> Side<'a> {
         len
     }
 
-    /// The sum of the columns, to the outside, of the hull's last pixels in the rows for which this
-    /// lane answers. If it is wanted, they replace the label's last pixels.
+    /// The sum of the columns, to the outside, of the hull's outermost pixels along the edges of
+    /// this lane: every 16th one. If they are wanted, they replace the label's outermost pixels.
     #[inline(always)]
     fn sum_columns(self, len: u32, lane: u32, keeps_them: bool) -> i64 {
         let mut sum = 0;
-        let mut set = |row: i64, column: i64| {
-            sum += column;
-            if keeps_them {
-                let column = (self.sign * column) as u32;
-                self.ends.st(self.offset + row as u32, column);
-            }
-        };
         let mut i = lane;
         while i < len {
-            let vertex = self.vertex(i, len);
-            let mut row = vertex.this[0];
-            // planted: hull-vertex-reach
-            set(row, vertex.last_pixel());
-            if let Some(below) = vertex.below {
-                let mut rows = EdgeRows::between(vertex.this, below);
-                row += 1;
-                while row < below[0] {
-                    set(row, rows.next());
-                    row += 1;
+            self.vertex(i, len).for_each_row(|row, column| {
+                sum += column;
+                if keeps_them {
+                    let column = (self.sign * column) as u32;
+                    self.ends.st(self.offset + row as u32, column);
                 }
-            }
+            });
+            // planted: hull-rows-lane
             i += LANES;
         }
         sum
@@ -298,13 +273,13 @@ impl<'a> Chain<'a> {
 /// Writes the number of pixels in the hull of each label of `boxes`; and its diameter, if
 /// `diameters` has elements. `spacing` is that of rows and of columns.
 ///
-/// Launch: one warp per label of `boxes`. Reads 8 bytes per row and writes 16, and the same again
-/// for diameters.
+/// Launch: one warp per label of `boxes`. Reads 8 bytes per row and writes up to 16; for diameters,
+/// reads 16 and writes up to 40.
 ///
 /// # Safety
 ///
-/// `rows` are those that [`list_box_rows`] lists. `areas` has an element per label of the image, and
-/// `diameters` as many or none. Nothing else uses the three meanwhile.
+/// `rows` are those that [`list_box_rows()`] lists. `areas` has an element per label of the image,
+/// and `diameters` as many or none. Nothing else uses the three meanwhile.
 #[kernel(block = HULL_BLOCK, f64, len(
     boxes = (),
     rows = rows.firsts.len() as u32,
@@ -362,9 +337,9 @@ pub unsafe fn find_hulls(
     }
 }
 
-/// The longest squared distance between a corner of a vertex for which this lane answers and one of
-/// a vertex after it. Columns count from `origin`, as roundings depend on it. The chains have these
-/// numbers of vertices, and corners replace the label's rows from `offset` on.
+/// The longest squared distance between a corner of this lane's vertices, every 32nd one, and one
+/// of the vertices from there on. Columns count from `origin`, as roundings depend on it. The
+/// chains have these numbers of vertices, and corners replace the label's rows from `offset` on.
 #[inline(always)]
 fn longest_distance(
     rows: BoxRows<'_>,
@@ -403,6 +378,7 @@ fn longest_distance(
             }
             j += 1;
         }
+        // planted: hull-pairs-lane
         i += WARP_SIZE;
     }
     longest

@@ -9,6 +9,7 @@
 //! | [`portions`] | the runs of each label in each strip of rows, for sums that are rounded |
 //! | [`powers`] | sums for higher moments and for weighted ones, over these |
 //! | [`reals`] | sums of intensities that are floating-point numbers or large, over these |
+//! | [`portion_columns`] | columns that follow from sums of portions |
 //! | [`hulls`], [`holes`] | convex hulls, and areas with holes filled, from these runs |
 //! | [`hull_columns`] | the columns that follow from both |
 //! | [`tiles`] | areas, boxes and sums of coordinates of small label values, without runs |
@@ -19,10 +20,11 @@
 //! | [`ellipse`], [`lengths`] | axes and lengths from sums, for the processor too |
 //! | [`convex`] | chains of hulls and the pixels in them, for the processor too |
 //!
-//! Sums over runs take no atomic operations: a warp takes a **piece**, up to [`pieces::PIECE`] runs
-//! of one label in raster order, and its lanes' sums are added in a fixed order. Most labels have
-//! one piece; the host adds up the pieces of the others. Sums that are rounded are those of
-//! [`portions`], in the processor's order.
+//! Sums over pieces take no atomic operations: a warp takes a **piece**, up to [`pieces::PIECE`]
+//! runs of one label in raster order, and its lanes' sums are added in a fixed order. Most labels
+//! have one piece; the host adds up the pieces of the others. Sums that are rounded are those of
+//! [`portions`], in the processor's order. [`holes`] adds areas by one atomic addition per warp and
+//! label.
 
 pub mod convex;
 pub mod ellipse;
@@ -33,6 +35,7 @@ pub mod intensities;
 pub mod lengths;
 pub mod neighbours;
 pub mod pieces;
+pub mod portion_columns;
 pub mod portions;
 pub mod powers;
 pub mod reals;

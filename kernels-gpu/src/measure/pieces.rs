@@ -1,7 +1,7 @@
 //! Pieces: runs of one label that a warp sums up.
 
 use cuda_std::prelude::*;
-use cuda_std::warp::{FULL_MASK, WARP_SIZE, warp_shuffle_xor};
+use cuda_std::warp::{FULL_MASK, WARP_SIZE, warp_shuffle_down, warp_shuffle_up, warp_shuffle_xor};
 
 use super::runs::Runs;
 use crate::primitives::quotient;
@@ -72,7 +72,7 @@ pub(super) struct Piece {
 impl SortedRuns<'_> {
     /// The number of runs.
     #[inline(always)]
-    fn len(&self) -> u32 {
+    pub(super) fn len(&self) -> u32 {
         self.runs.starts.len() as u32
     }
 
@@ -173,7 +173,7 @@ pub(super) fn sum_of_warp(value: i128) -> i128 {
     sum
 }
 
-/// The same of numbers of 64 bits.
+/// The sum of all lanes' values of 64 bits.
 #[inline(always)]
 pub(super) fn short_sum_of_warp(value: u64) -> u64 {
     let mut sum = value;
@@ -197,6 +197,29 @@ pub(super) fn least_of_warp(value: i64) -> i64 {
         distance *= 2;
     }
     least
+}
+
+/// The values of the lanes from this one on that have its label, joined; and whether it is the
+/// first lane with the label. Labels ascend from lane to lane.
+#[inline(always)]
+pub(super) fn joined_by_label(
+    label: u32,
+    value: u64,
+    join: impl Fn(u64, u64) -> u64,
+) -> (u64, bool) {
+    let mut all = value;
+    let mut distance = 1;
+    while distance < WARP_SIZE {
+        let (other, has_other) = warp_shuffle_down(FULL_MASK, all, distance, WARP_SIZE);
+        let (of, _) = warp_shuffle_down(FULL_MASK, label, distance, WARP_SIZE);
+        // planted: label-of-lane
+        if has_other && of == label {
+            all = join(all, other);
+        }
+        distance *= 2;
+    }
+    let (before, has_before) = warp_shuffle_up(FULL_MASK, label, 1, WARP_SIZE);
+    (all, !has_before || before != label)
 }
 
 /// Writes a sum of 128 bits as two words, the low one first.

@@ -29,7 +29,7 @@ const WARPS: u32 = SUM_BLOCK / WARP_SIZE;
 #[kernel(block = BLOCK, len(runs = (), counts = runs.runs.starts.len()))]
 pub unsafe fn count_portions(runs: SortedRuns<'_>, rows: u32, counts: ViewMut<'_, u32>) {
     let at = thread::index_1d();
-    if (at as usize) < runs.runs.starts.len() {
+    if at < runs.len() {
         counts.st(at, u32::from(begins_portion(runs, rows, at)));
     }
 }
@@ -56,7 +56,7 @@ pub unsafe fn list_portions(
     origins: ViewMut<'_, u64>,
 ) {
     let at = thread::index_1d();
-    if (at as usize) < runs.runs.starts.len() && begins_portion(runs, rows, at) {
+    if at < runs.len() && begins_portion(runs, rows, at) {
         let index = before.ldg(at);
         let origin = runs.sorted(at);
         begins.st(index, at);
@@ -118,7 +118,7 @@ impl<'a> Portion<'a> {
         let end = if index as usize + 1 < begins.len() {
             begins.ldg(index + 1)
         } else {
-            runs.runs.starts.len() as u32
+            runs.len()
         };
         Some(Self {
             runs,

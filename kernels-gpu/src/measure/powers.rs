@@ -160,6 +160,77 @@ pub fn moved([s0, s1, s2, s3]: [f64; 4], first: f64) -> [f64; 4] {
     ]
 }
 
+/// Binomial coefficients.
+const CHOOSE: [[f64; 4]; 4] = [
+    [1.0, 0.0, 0.0, 0.0],
+    [1.0, 1.0, 0.0, 0.0],
+    [1.0, 2.0, 1.0, 0.0],
+    [1.0, 3.0, 3.0, 1.0],
+];
+
+/// Sums of `weight · kʲ`, element j, for numbers k that are larger by `by`.
+#[inline(always)]
+fn shifted_sums<const N: usize>(sums: [f64; N], by: f64) -> [f64; N] {
+    let mut all = sums;
+    let mut j = 0;
+    while j < N {
+        let mut sum = 0.0;
+        let mut k = 0;
+        while k <= j {
+            let mut term = CHOOSE[j][k];
+            let mut power = k;
+            while power < j {
+                term *= by;
+                power += 1;
+            }
+            term *= sums[k];
+            sum = if k == 0 { term } else { sum + term };
+            k += 1;
+        }
+        all[j] = sum;
+        j += 1;
+    }
+    all
+}
+
+/// Sums of `weight · rowⁱ · columnʲ`, row i and column j of the matrix, for rows that are larger by
+/// `dr` and columns that are larger by `dc`. `N` is at most [`POWERS`]. For the processor too.
+#[must_use]
+#[inline(always)]
+pub fn shifted<const N: usize>(sums: [[f64; N]; N], dr: f64, dc: f64) -> [[f64; N]; N] {
+    let mut all = sums;
+    let mut j = 0;
+    while j < N {
+        let mut column = [0.0; N];
+        let mut i = 0;
+        while i < N {
+            column[i] = sums[i][j];
+            i += 1;
+        }
+        let column = shifted_sums(column, dr);
+        let mut i = 0;
+        while i < N {
+            all[i][j] = column[i];
+            i += 1;
+        }
+        j += 1;
+    }
+    let mut i = 0;
+    while i < N {
+        all[i] = shifted_sums(all[i], dc);
+        i += 1;
+    }
+    all
+}
+
+/// The weighted mean of row and column, from the sums of `weight · rowⁱ · columnʲ`. For the
+/// processor too.
+#[must_use]
+#[inline(always)]
+pub const fn weighted_centroid<const N: usize>(sums: &[[f64; N]; N]) -> [f64; 2] {
+    [sums[1][0] / sums[0][0], sums[0][1] / sums[0][0]]
+}
+
 /// Defines the kernel for a type of intensities.
 macro_rules! weighted_kernel {
     ($name:ident, $t:ty, $what:literal) => {

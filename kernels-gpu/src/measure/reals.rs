@@ -83,6 +83,79 @@ pub fn least(a: f64, b: f64) -> f64 {
     if b < a || b.is_nan() { b } else { a }
 }
 
+/// The greater number, or NaN if one is NaN. For the processor too.
+#[must_use]
+#[inline(always)]
+pub fn greatest(a: f64, b: f64) -> f64 {
+    if b > a || b.is_nan() { b } else { a }
+}
+
+/// What two sets with these numbers of elements, whose means are `apart`, add to the sum of squared
+/// differences from the mean when they are joined. For the processor too.
+///
+/// Chan, Golub, LeVeque: Updating formulae and a pairwise algorithm for computing sample variances,
+/// 1979.
+#[must_use]
+#[inline(always)]
+pub const fn deviations_between(apart: f64, [n, m]: [f64; 2]) -> f64 {
+    apart * apart * (n * m / (n + m))
+}
+
+/// The sums of a label's intensities, or of a portion's.
+#[derive(Clone, Copy)]
+pub(super) struct Reals {
+    pub(super) pixels: f64,
+    pub(super) min: f64,
+    pub(super) max: f64,
+    pub(super) sum: f64,
+    pub(super) deviations: f64,
+    pub(super) whole: i128,
+}
+
+impl Reals {
+    /// Those of no pixels.
+    pub(super) const NONE: Self = Self {
+        pixels: 0.0,
+        min: f64::INFINITY,
+        max: f64::NEG_INFINITY,
+        sum: 0.0,
+        deviations: 0.0,
+        whole: 0,
+    };
+
+    /// Those that a kernel has written for a portion.
+    #[inline(always)]
+    pub(super) fn of_portion(sums: View<'_, u64>, portion: u32) -> Self {
+        let first = portion as usize * WORDS as usize;
+        let number = |i: usize| f64::from_bits(sums.ldg(first + i));
+        let [low, high] = [sums.ldg(first + 5), sums.ldg(first + 6)];
+        Self {
+            pixels: number(0),
+            min: number(1),
+            max: number(2),
+            sum: number(3),
+            deviations: number(4),
+            whole: (u128::from(high) << 64 | u128::from(low)).cast_signed(),
+        }
+    }
+
+    /// Adds the sums of other pixels.
+    #[inline(always)]
+    pub(super) fn join(&mut self, other: Self) {
+        self.min = least(self.min, other.min);
+        self.max = greatest(self.max, other.max);
+        self.whole += other.whole;
+        if self.pixels > 0.0 {
+            let apart = other.sum / other.pixels - self.sum / self.pixels;
+            // planted: portion-column-deviations
+            self.deviations += deviations_between(apart, [self.pixels, other.pixels]);
+        }
+        self.deviations += other.deviations;
+        self.pixels += other.pixels;
+        self.sum += other.sum;
+    }
+}
+
 /// The least of all lanes' numbers, or NaN if one is NaN.
 #[inline(always)]
 fn least_of_warp(number: f64) -> f64 {
@@ -138,11 +211,9 @@ fn sum_up<T: Real>(
         |of_run| {
             let count = of_run.number(0);
             if with_deviations && pixels > 0.0 {
-                // Chan, Golub, LeVeque: Updating formulae and a pairwise algorithm for computing
-                // sample variances, 1979.
                 let apart = of_run.number(2) - sum / pixels;
                 // planted: measure-real-apart
-                deviations += apart * apart * (pixels * count / (pixels + count));
+                deviations += deviations_between(apart, [pixels, count]);
             }
             deviations += of_run.number(3);
             pixels += count;

@@ -223,6 +223,15 @@ pub struct TableShape {
     pub labels: u64,
 }
 
+impl TableShape {
+    /// The area of a number of pixels.
+    #[inline(always)]
+    pub(super) fn area(self, pixels: u64) -> f64 {
+        let [dy, dx] = self.spacing;
+        pixels as f64 * (dy * dx)
+    }
+}
+
 /// Writes the wanted columns. Numbers are those that the processor computes from the same sums.
 ///
 /// Launch: one thread per slot. Reads 44 bytes per slot, and writes 8 per label and column.
@@ -271,9 +280,9 @@ pub unsafe fn write_columns(
         columns.right.st(row, right.into());
     }
     let [dy, dx] = shape.spacing;
-    let area = pixels as f64 * (dy * dx);
+    let area = shape.area(pixels);
     let box_pixels = u64::from(bottom - top) * u64::from(right - left);
-    let box_area = box_pixels as f64 * (dy * dx);
+    let box_area = shape.area(box_pixels);
     if wanted & column::AREA != 0 {
         columns.area.st(row, area);
     }

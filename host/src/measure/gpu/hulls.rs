@@ -9,16 +9,16 @@ use trazar_kernels::measure::hulls::{
 };
 use trazar_kernels::measure::table::{ColumnSizes, TableShape};
 
+use super::DeviceColumnValues::Floats;
 use super::runs::Sorted;
-use super::{DeviceColumn, DeviceColumnValues, DeviceMeasures, warp_blocks};
+use super::{DeviceMeasures, table_in_order, warp_blocks};
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer, OnGpu};
 use crate::measure::{MeasureOptions, Property};
 use crate::memory::push;
 
-/// The columns that need hulls.
-const OF_HULLS: u32 = column::AREA_CONVEX | column::SOLIDITY | column::DIAMETER;
-/// Rows of boxes for which there is memory in any case; there may be as many as runs.
+/// Rows of boxes in a batch, if the image has fewer runs. A batch has as many rows as there are
+/// runs.
 const FEWEST_ROWS: u32 = 1 << 14;
 
 /// The column of a property that follows from hulls or holes; none for the others.
@@ -32,8 +32,9 @@ pub(super) const fn column_of(property: Property) -> Option<u32> {
     })
 }
 
-/// The table of these properties, which all [follow](column_of) from hulls or holes. `background` is
-/// the key of the greatest value that is no label; `sorted` is `None` if there are no runs.
+/// The table of these properties, all of which [follow](column_of) from hulls or holes.
+/// `background` is the key of the greatest value that is no label. `sorted` is `None` if there are
+/// no runs.
 pub(super) fn measure<G: Gpu>(
     gpu: &G,
     sorted: Option<&mut Sorted<G>>,
@@ -43,53 +44,35 @@ pub(super) fn measure<G: Gpu>(
     let properties = options.properties.as_slice();
     let wanted = properties.iter().copied().filter_map(column_of);
     let wanted = wanted.fold(0, |all, column| all | column);
-    let (columns, rows) = match sorted {
-        Some(sorted) => write_columns(gpu, sorted, background, wanted, options.spacing)?,
-        None => {
-            let sizes = ColumnSizes { rows: 0, wanted };
-            (HullColumnBuffers::alloc(&OnGpu(gpu.clone()), &sizes)?, 0)
+    let mut sizes = ColumnSizes { rows: 0, wanted };
+    let columns = match sorted {
+        Some(sorted) => {
+            let background = sorted.count_background(gpu, background)?;
+            sizes.rows = sorted.groups.values - background;
+            write_columns(gpu, sorted, background, sizes, options.spacing)?
         }
+        None => HullColumnBuffers::alloc(&OnGpu(gpu.clone()), &sizes)?,
     };
-    let mut columns = [
+    let columns = [
         (Property::AreaConvex, columns.area_convex),
         (Property::Solidity, columns.solidity),
         (Property::FeretDiameterMax, columns.diameter),
         (Property::AreaFilled, columns.area_filled),
-    ]
-    .map(Some);
-    let columns = properties.iter().filter_map(|&wanted| {
-        let mut all = columns.iter_mut();
-        let column = all.find(|column| column.as_ref().is_some_and(|(of, _)| *of == wanted))?;
-        let (property, values) = column.take()?;
-        Some(DeviceColumn {
-            property,
-            name: property.name().to_owned(),
-            values: DeviceColumnValues::Floats(values),
-        })
-    });
-    Ok(DeviceMeasures {
-        len: rows as usize,
-        columns: columns.collect(),
-    })
+    ];
+    let columns = columns.map(|(property, values)| (property, vec![Floats(values)]));
+    table_in_order(columns.into(), sizes.rows as usize, properties)
 }
 
-/// The wanted columns, and their number of rows.
+/// The wanted columns of all labels but the first ones, which are background.
 fn write_columns<G: Gpu>(
     gpu: &G,
     sorted: &mut Sorted<G>,
-    background: u64,
-    wanted: u32,
+    background: u32,
+    sizes: ColumnSizes,
     spacing: [f64; 2],
-) -> Result<(HullColumnBuffers<OnGpu<G>>, u32)> {
+) -> Result<HullColumnBuffers<OnGpu<G>>> {
     let on = &gpu.launcher();
-    let (labels, len) = (sorted.groups.values, sorted.len);
-    let mut heights = gpu.alloc(labels as usize)?;
-    // SAFETY: there is an element per label.
-    unsafe {
-        find_heights::launch_threads(on, labels, sorted.view(), background, heights.view_mut())?;
-    }
-    let heights = heights.to_vec()?;
-    let background = heights.partition_point(|&height| height == 0) as u32;
+    let (labels, len, wanted) = (sorted.groups.values, sorted.len, sizes.wanted);
     let room = |needed: u32| {
         if wanted & needed != 0 {
             labels as usize
@@ -99,36 +82,34 @@ fn write_columns<G: Gpu>(
     };
     let mut hulls = Hulls {
         gpu,
-        areas: gpu.alloc(room(OF_HULLS))?,
+        areas: gpu.alloc(room(column::OF_HULLS))?,
         diameters: gpu.alloc(room(column::DIAMETER))?,
         spacing,
     };
-    if wanted & OF_HULLS != 0 {
-        hulls.find_all(sorted, &heights, background)?;
+    if wanted & column::OF_HULLS != 0 {
+        hulls.find_all(sorted, background)?;
     }
-    let mut pixels = gpu.alloc_zeroed(labels as usize)?;
+    let mut pixels = gpu.alloc_zeroed(room(column::OF_PIXELS))?;
     let mut holes = gpu.alloc_zeroed(room(column::AREA_FILLED))?;
     let has_gaps = wanted & column::AREA_FILLED != 0;
     let mut parents = gpu.alloc(if has_gaps { len as usize } else { 0 })?;
     let runs = sorted.view();
+    let mut columns = HullColumnBuffers::alloc(&OnGpu(gpu.clone()), &sizes)?;
     let shape = TableShape {
         spacing,
-        labels: (labels - background).into(),
+        labels: sizes.rows.into(),
     };
-    let sizes = ColumnSizes {
-        rows: labels - background,
-        wanted,
-    };
-    let mut columns = HullColumnBuffers::alloc(&OnGpu(gpu.clone()), &sizes)?;
     // SAFETY: there is a parent per run, if they are needed, and they are set before gaps are
     // joined; there are sums for each label, and a row for each that is not background.
     unsafe {
         if has_gaps {
             start_gaps::launch_threads(on, len, parents.view_mut())?;
-            join_gaps::launch_threads(on, len, runs, parents.view_mut())?;
+            join_gaps::launch_threads(on, len, runs, background, parents.view_mut())?;
         }
-        let [pixels_of, holes_of] = [pixels.view_mut(), holes.view_mut()];
-        sum_areas::launch_threads(on, len, runs, parents.view_mut(), pixels_of, holes_of)?;
+        if wanted & column::OF_PIXELS != 0 {
+            let [pixels, holes] = [pixels.view_mut(), holes.view_mut()];
+            sum_areas::launch_threads(on, len, runs, parents.view_mut(), pixels, holes)?;
+        }
         let sums = HullSums {
             labels,
             wanted,
@@ -137,16 +118,9 @@ fn write_columns<G: Gpu>(
             diameters: hulls.diameters.view(),
             holes: holes.view(),
         };
-        write_hull_columns::launch_threads(
-            on,
-            sizes.rows,
-            sums,
-            background,
-            shape,
-            columns.views(),
-        )?;
+        write_hull_columns::launch_threads(on, sizes.rows, sums, shape, columns.views())?;
     }
-    Ok((columns, sizes.rows))
+    Ok(columns)
 }
 
 /// What hulls give for each label; the first ones are background, and have none.
@@ -160,9 +134,13 @@ struct Hulls<'a, G: Gpu> {
 }
 
 impl<G: Gpu> Hulls<'_, G> {
-    /// Finds the hulls of all labels but the first ones, which are background, as many at a time as
-    /// there is memory for. Labels have boxes of these heights.
-    fn find_all(&mut self, sorted: &mut Sorted<G>, heights: &[u32], background: u32) -> Result<()> {
+    /// Finds the hulls of all labels but the first ones, which are background, in batches.
+    fn find_all(&mut self, sorted: &mut Sorted<G>, background: u32) -> Result<()> {
+        let labels = sorted.groups.values;
+        let (on, mut heights) = (&self.gpu.launcher(), self.gpu.alloc(labels as usize)?);
+        // SAFETY: there is an element per label.
+        unsafe { find_heights::launch_threads(on, labels, sorted.view(), heights.view_mut())? };
+        let heights = heights.to_vec()?;
         let limit = sorted.len.max(FEWEST_ROWS);
         let mut first = background as usize;
         while first < heights.len() {
@@ -177,14 +155,23 @@ impl<G: Gpu> Hulls<'_, G> {
                 }
                 push(&mut offsets, rows, "the rows of boxes")?;
             }
-            self.find_some(sorted, first as u32, &offsets)?;
+            // SAFETY: the offsets are sums of the heights.
+            unsafe { self.find_some(sorted, first as u32, &offsets)? };
             first += offsets.len() - 1;
         }
         Ok(())
     }
 
     /// Finds the hulls of the labels from the first one on, whose boxes have these offsets.
-    fn find_some(&mut self, sorted: &mut Sorted<G>, first: u32, offsets: &[u32]) -> Result<()> {
+    ///
+    /// # Safety
+    /// The offsets are sums of the heights of the labels' boxes.
+    unsafe fn find_some(
+        &mut self,
+        sorted: &mut Sorted<G>,
+        first: u32,
+        offsets: &[u32],
+    ) -> Result<()> {
         let (gpu, on) = (self.gpu, &self.gpu.launcher());
         let count = offsets.len() as u32 - 1;
         let [begin, end] = sorted.places_of(first, first + count)?;
@@ -200,18 +187,10 @@ impl<G: Gpu> Hulls<'_, G> {
         rows.lasts.fill(NO_PIXEL)?;
         let runs = sorted.view();
         let (areas, diameters) = (self.areas.view_mut(), self.diameters.view_mut());
-        // SAFETY: these are the places of the labels' runs, and there is memory for all rows of
-        // their boxes, which have no pixels yet. There are results for each label.
+        // SAFETY: the caller's promise; there is memory for all rows of the boxes, which have no
+        // pixels yet. There are results for each label.
         unsafe {
-            list_box_rows::launch_threads(
-                on,
-                end - begin,
-                runs,
-                begin,
-                end - begin,
-                boxes,
-                rows.views(),
-            )?;
+            list_box_rows::launch_threads(on, end - begin, runs, boxes, rows.views())?;
             find_hulls::launch(
                 on,
                 warp_blocks(count, HULL_BLOCK),

@@ -1,35 +1,34 @@
-//! Measures of labels in a GPU's memory. Most become columns there, by [`tiles`], or from the runs
-//! of each label, by [`hulls`]. For higher and weighted moments, intensities that are floating-point
-//! numbers or of 64 bits, and labels that are large numbers, kernels sum up the runs, and what
-//! follows from the sums is computed by the processor, by the code for its own sums.
+//! Measures of labels in a GPU's memory. Most become columns there: by [`tiles`], or from the runs
+//! of each label, by [`hulls`] and [`portions`]. For higher and weighted moments, and for labels
+//! that are large numbers, kernels sum up the runs, and the processor computes the columns from the
+//! sums, by the code for its own sums.
 
 mod hulls;
 mod intensities;
+mod portions;
 mod result;
 mod runs;
 mod tiles;
 
-use cuda_std::ViewMut;
 use cuda_std::warp::WARP_SIZE;
 use trazar_kernels::measure::pieces::pieces;
-use trazar_kernels::measure::powers::{POWERS, sum_powers};
 use trazar_kernels::measure::sums;
 use trazar_kernels::trace::fragments::row_values::RowsOfValues;
 
 pub use intensities::DeviceIntensities;
 pub(in crate::measure) use intensities::DeviceIntensity;
-use intensities::SummedOver;
+use portions::SumsOfPortions;
 pub use result::{DeviceColumn, DeviceColumnValues, DeviceMeasures};
-use runs::{PortionBuffers, Sorted};
+use runs::Sorted;
 
 use super::intensities::{AnyIntensities, Intensity, Kind, with_intensities};
 use super::labels::{Label, with_labels};
-use super::records::{Portions, Records, wanted};
+use super::records::{Records, wanted};
 use super::strip::Sums;
-use super::{MeasureOptions, Measures, Property, check, check_options, rows_per_strip, table_of};
+use super::{MeasureOptions, Measures, Property, check, check_options, table_of};
 use crate::error::{Error, Result};
 use crate::gpu::{Gpu, GpuBuffer};
-use crate::image::gpu::{AnyValues, DeviceValues, Equality};
+use crate::image::gpu::{AnyValues, DeviceValues};
 
 /// Measures labels on one GPU. Clones work on the same queue.
 ///
@@ -74,11 +73,12 @@ impl<G: Gpu> DeviceMeasurer<G> {
     /// large as a quarter of the number of pixels. Axes, orientations, inertia tensors, perimeters,
     /// Euler numbers and intensities take up to 84 bytes per label more.
     ///
-    /// All others, and all properties of greater labels, take some 50 bytes per run. Hulls take 24
-    /// bytes more per row of all labels' boxes, but no more than if there are as many rows as runs
-    /// (or as the tallest box has); holes take 4 per run. Weighted and higher moments take 128 bytes
-    /// more per label and strip, which has some 2¹⁹ pixels; weighted centroids take 32, and
-    /// intensities that are floating-point numbers or of 64 bits 56.
+    /// All other properties, and all properties of greater labels, take some 50 bytes per run.
+    /// Hulls also take 24 bytes per row of the labels' boxes; labels are processed in batches, so
+    /// that there are at most as many rows as runs, or as the tallest box has. Holes take 4 bytes
+    /// per run, and hulls and holes up to 40 per label. Weighted and higher moments take 128 bytes
+    /// per label and strip, which has some 2¹⁹ pixels; weighted centroids take 32, and intensities
+    /// that are floating-point numbers or of 64 bits take 56.
     ///
     /// # Errors
     /// Those of [`Engine::measure`](crate::Engine::measure);
@@ -128,7 +128,7 @@ impl<G: Gpu> DeviceMeasurer<G> {
     ) -> Result<Found<G>> {
         check_on_gpu(size_of(labels), None, options)?;
         // SAFETY: there are no intensities.
-        unsafe { self.find_both::<L, u8>(labels, None, options) }
+        unsafe { self.find_columns::<L, u8>(labels, None, options) }
     }
 
     /// As [`measure`](Self::measure), with an image of intensities of the same size.
@@ -171,7 +171,7 @@ impl<G: Gpu> DeviceMeasurer<G> {
         check_on_gpu(size_of(labels), Some(intensities.size()), options)?;
         intensities.using(&self.gpu, |rows| {
             // SAFETY: the sizes have been compared, and the intensities have been acquired.
-            unsafe { self.find_both(labels, Some(rows), options) }
+            unsafe { self.find_columns(labels, Some(rows), options) }
         })
     }
 
@@ -179,7 +179,7 @@ impl<G: Gpu> DeviceMeasurer<G> {
     ///
     /// # Safety
     /// Intensities have the labels' size, and the queue has acquired them.
-    unsafe fn find_both<L: Label, I: Intensity>(
+    unsafe fn find_columns<L: Label, I: Intensity>(
         &self,
         labels: &DeviceValues<G, L>,
         light: Option<RowsOfValues<'_, I>>,
@@ -191,7 +191,16 @@ impl<G: Gpu> DeviceMeasurer<G> {
             all.partition(|&property| hulls::column_of(property).is_some());
         let size = [labels.width(), labels.height()];
         let in_tables = light.and_then(I::in_tables);
-        let (by_tiles, mut by_runs) = tiles::split(&others, size, in_tables);
+        let (mut by_tiles, mut by_runs) = tiles::split(&others, size, in_tables);
+        let of_portions = |properties: &[Property]| {
+            let follows = |&property: &_| portions::column_of(property, !I::HAS_SQUARES).is_some();
+            properties.iter().all(follows)
+        };
+        if !of_portions(&by_runs) && tiles::follow_from_boxes(&by_tiles) {
+            // Sums of runs come with areas and boxes.
+            by_tiles.clear();
+            by_runs.clone_from(&others);
+        }
         let mut found = Found::default();
         if !by_tiles.is_empty() || options.properties.as_slice().is_empty() {
             let options = options.clone().properties(by_tiles);
@@ -200,23 +209,31 @@ impl<G: Gpu> DeviceMeasurer<G> {
                 None => by_runs = others,
             }
         }
-        if by_runs.is_empty() && of_hulls.is_empty() {
+        // A table without columns has rows, too.
+        let is_done = |found: &Found<G>| by_runs.is_empty() && !found.on_device.is_empty();
+        if of_hulls.is_empty() && is_done(&found) {
             return Ok(found);
         }
-        let equality = labels.equality(gpu)?;
-        let mut sorted = Sorted::find(gpu, labels, &equality)?;
+        let mut sorted = Sorted::find(gpu, labels)?;
         if !of_hulls.is_empty() {
             let options = options.clone().properties(of_hulls);
             let table = hulls::measure(gpu, sorted.as_mut(), L::SIGN, &options)?;
             found.on_device.push(table);
         }
-        if !by_runs.is_empty() {
-            let options = options.clone().properties(by_runs);
+        if is_done(&found) {
+            return Ok(found);
+        }
+        let of_portions = of_portions(&by_runs);
+        let options = options.clone().properties(by_runs);
+        if of_portions {
+            let sorted = sorted.as_mut();
+            // SAFETY: the caller's promise.
+            let table = unsafe { portions::measure(gpu, sorted, L::SIGN, light, &options)? };
+            found.on_device.push(table);
+        } else {
             let sums = match sorted {
-                // SAFETY: the caller's promise; the runs are those of the planes.
-                Some(sorted) => unsafe {
-                    self.sum_up::<L, I>(&equality, sorted, labels.height(), light, &options)?
-                },
+                // SAFETY: the caller's promise.
+                Some(sorted) => unsafe { self.sum_up::<L, I>(sorted, light, &options)? },
                 None => Sums::default(),
             };
             found.on_host = Some(table_of(&sums, &[], &options, Kind::of::<I>())?);
@@ -224,17 +241,13 @@ impl<G: Gpu> DeviceMeasurer<G> {
         Ok(found)
     }
 
-    /// The sums that the properties need, of all labels in ascending order. The image has this
-    /// height.
+    /// The sums that the properties need, of all labels in ascending order.
     ///
     /// # Safety
-    /// The runs are those of the planes. Intensities have the labels' size, and the queue has
-    /// acquired them.
+    /// Intensities have the labels' size, and the queue has acquired them.
     unsafe fn sum_up<L: Label, I: Intensity>(
         &self,
-        equality: &Equality<G>,
         mut sorted: Sorted<G>,
-        height: u32,
         light: Option<RowsOfValues<'_, I>>,
         options: &MeasureOptions,
     ) -> Result<Sums> {
@@ -245,100 +258,29 @@ impl<G: Gpu> DeviceMeasurer<G> {
         let count = pieces(sorted.groups.values, sorted.len);
         let on = &gpu.launcher();
         let mut of_pieces = gpu.alloc(count as usize * words)?;
+        let (planes, runs) = sorted.views();
         // SAFETY: the runs are those of the planes, and there is a record for each piece.
         unsafe {
             sums::sum_pieces::launch(
                 on,
                 warp_blocks(count, sums::BLOCK),
-                equality.view(),
-                sorted.view(),
+                planes,
+                runs,
                 wanted,
                 of_pieces.view_mut(),
             )?;
         }
         // SAFETY: the caller's promise.
-        let (portions, intensities) =
-            unsafe { self.sum_portions(&mut sorted, height, light, options)? };
+        let portions = unsafe { SumsOfPortions::find(gpu, &mut sorted, light, options)? };
         let records = Records {
             begins: sorted.begins()?,
             pieces: of_pieces.to_vec()?,
-            intensities,
+            intensities: portions.intensities.to_vec()?,
             has_reals: !I::HAS_SQUARES,
-            portions,
+            portions: portions.to_host()?,
             needs,
         };
         records.join::<L>()
-    }
-
-    /// The sums of portions that the properties need, if they need any; and the sums of
-    /// intensities, of portions if they are rounded, else of pieces. The image has this height.
-    ///
-    /// # Safety
-    /// Intensities have the labels' size, and the queue has acquired them.
-    unsafe fn sum_portions<I: Intensity>(
-        &self,
-        sorted: &mut Sorted<G>,
-        height: u32,
-        light: Option<RowsOfValues<'_, I>>,
-        options: &MeasureOptions,
-    ) -> Result<(Portions, Vec<u64>)> {
-        let (gpu, on) = (&self.gpu, &self.gpu.launcher());
-        let needs = check_options(options, light.is_some())?;
-        let rows_per_strip = rows_per_strip(sorted.width as usize);
-        let has_reals = needs.intensities && !I::HAS_SQUARES;
-        let portions = match has_reals || needs.powers || needs.weighted {
-            true => sorted.find_portions(gpu, rows_per_strip)?,
-            false => PortionBuffers::none(gpu)?,
-        };
-        let weighted_powers = weighted_powers(options.properties.as_slice());
-        let over = SummedOver {
-            runs: sorted.view(),
-            portions: portions.begins.view(),
-            powers: weighted_powers,
-            with_deviations: needs.deviations,
-        };
-        let mut intensities = Vec::new();
-        if let Some(rows) = light.filter(|_| needs.intensities) {
-            // SAFETY: the caller's promise; the portions are those of the runs.
-            intensities = unsafe { I::sum_intensities(gpu, rows, over)? }.to_vec()?;
-        }
-        let powers = portions.sums(gpu, needs.powers, POWERS, |blocks, sums| {
-            // SAFETY: there is room for the sums of each portion.
-            unsafe { sum_powers::launch(on, blocks, over.runs, over.portions, sums) }
-        })?;
-        let sum_weighted = |blocks: u32, sums: ViewMut<'_, f64>| match light {
-            // SAFETY: the caller's promise; there is room for the sums of each portion.
-            Some(rows) => unsafe { I::sum_weighted(on, blocks, rows, over, sums) },
-            None => Ok(()),
-        };
-        let weighted = portions.sums(gpu, needs.weighted, weighted_powers, sum_weighted)?;
-        let portions = Portions {
-            begins: portions.begins.to_vec()?,
-            origins: portions.origins.to_vec()?,
-            powers,
-            weighted,
-            weighted_powers: weighted_powers as usize,
-            is_one_strip: height as usize <= rows_per_strip,
-        };
-        Ok((portions, intensities))
-    }
-}
-
-/// The powers of coordinates, from 0 up, that weighted sums need: centroids need two.
-fn weighted_powers(properties: &[Property]) -> u32 {
-    let is_of_moments = |property: &Property| {
-        matches!(
-            property,
-            Property::MomentsWeighted
-                | Property::MomentsWeightedCentral
-                | Property::MomentsWeightedNormalized
-                | Property::MomentsWeightedHu
-        )
-    };
-    if properties.iter().any(is_of_moments) {
-        POWERS
-    } else {
-        2
     }
 }
 
@@ -370,6 +312,29 @@ fn check_on_gpu(
         });
     }
     Ok(())
+}
+
+/// A table of `len` rows with these properties in their order, from the columns of each.
+fn table_in_order<G: Gpu>(
+    mut columns: Vec<(Property, Vec<DeviceColumnValues<G>>)>,
+    len: usize,
+    properties: &[Property],
+) -> Result<DeviceMeasures<G>> {
+    let place = |property: Property| properties.iter().position(|&wanted| wanted == property);
+    columns.retain(|&(property, _)| place(property).is_some());
+    columns.sort_by_key(|&(property, _)| place(property));
+    let columns = columns.into_iter().flat_map(|(property, values)| {
+        let names = property.columns().into_iter();
+        names.zip(values).map(move |(name, values)| DeviceColumn {
+            property,
+            name,
+            values,
+        })
+    });
+    Ok(DeviceMeasures {
+        len,
+        columns: columns.collect(),
+    })
 }
 
 /// The columns of a table, each where it was made.

@@ -1,15 +1,13 @@
 //! The runs of a label image in a GPU's memory, sorted by label.
 
-use cuda_std::ViewMut;
+use trazar_kernels::image::equality::EqualityPlanes;
 use trazar_kernels::measure::pieces::SortedRuns;
-use trazar_kernels::measure::portions::{self, count_portions, list_portions};
-use trazar_kernels::measure::powers::sum_count;
+use trazar_kernels::measure::portion_columns::count_background;
 use trazar_kernels::measure::runs::{RunsBuffers, count_value_runs, list_value_runs};
 use trazar_kernels::trace::borders::count;
 use trazar_kernels::trace::fragments::row_values::RowsOfValues;
 use trazar_kernels::trace::values::group_borders;
 
-use super::warp_blocks;
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer, OnGpu, Scanner, read_first};
 use crate::image::gpu::{DeviceValues, Equality};
@@ -17,24 +15,24 @@ use crate::measure::Label;
 use crate::memory::zeroed_vec;
 use crate::trace::gpu::Groups;
 
-/// The runs of a label image, sorted by label.
+/// The runs of a label image, sorted by label, and the planes that they are from.
 pub(super) struct Sorted<G: Gpu> {
     /// The number of runs.
     pub(super) len: u32,
     pub(super) width: u32,
+    pub(super) height: u32,
+    /// Where neighbours are equal.
+    pub(super) equality: Equality<G>,
     runs: RunsBuffers<OnGpu<G>>,
     /// The runs by label.
     pub(super) groups: Groups<G>,
 }
 
 impl<G: Gpu> Sorted<G> {
-    /// The runs of an image whose neighbours have been compared; `None` if there are none.
-    pub(super) fn find<L: Label>(
-        gpu: &G,
-        labels: &DeviceValues<G, L>,
-        equality: &Equality<G>,
-    ) -> Result<Option<Self>> {
+    /// The runs of an image; `None` if there are none.
+    pub(super) fn find<L: Label>(gpu: &G, labels: &DeviceValues<G, L>) -> Result<Option<Self>> {
         let on = &gpu.launcher();
+        let equality = labels.equality(gpu)?;
         let planes = equality.view();
         let words = planes.raster.words();
         let mut before = gpu.alloc(words as usize)?;
@@ -73,15 +71,17 @@ impl<G: Gpu> Sorted<G> {
         Ok(Some(Self {
             len,
             width,
+            height: labels.height(),
+            equality,
             runs,
             groups,
         }))
     }
 
-    /// For kernels to read.
-    pub(super) fn view(&mut self) -> SortedRuns<'_> {
+    /// The planes and the runs, for kernels to read.
+    pub(super) fn views(&mut self) -> (EqualityPlanes<'_>, SortedRuns<'_>) {
         let order = &self.groups.order;
-        SortedRuns {
+        let runs = SortedRuns {
             runs: self.runs.views(),
             order: order.pairs.values.view(),
             begins: order.begins.view(),
@@ -90,34 +90,29 @@ impl<G: Gpu> Sorted<G> {
             groups: order.groups.view(),
             labels: self.groups.values,
             width: self.width,
-        }
+        };
+        (self.equality.view(), runs)
     }
 
-    /// The runs of each label in each strip of `rows` rows.
-    pub(super) fn find_portions(&mut self, gpu: &G, rows: usize) -> Result<PortionBuffers<G>> {
-        // Images have fewer rows than that.
-        let rows = u32::try_from(rows).unwrap_or(u32::MAX);
-        let (on, len, runs) = (&gpu.launcher(), self.len, self.view());
-        let mut before = gpu.alloc(len as usize)?;
-        // SAFETY: there is an element per run.
-        unsafe { count_portions::launch_threads(on, len, runs, rows, before.view_mut())? };
-        let mut scanner = Scanner::new(gpu, len)?;
-        scanner.scan_in_place(&mut before)?;
-        let count = read_first(scanner.total())? as usize;
-        let (mut begins, mut origins) = (gpu.alloc(count)?, gpu.alloc(count)?);
-        // SAFETY: there is room for all portions.
+    /// The runs, for kernels to read.
+    pub(super) fn view(&mut self) -> SortedRuns<'_> {
+        self.views().1
+    }
+
+    /// The number of the first labels that are background: keys up to this one.
+    pub(super) fn count_background(&mut self, gpu: &G, key: u64) -> Result<u32> {
+        let mut count = gpu.alloc(1)?;
+        // SAFETY: there is one element.
         unsafe {
-            list_portions::launch_threads(
-                on,
-                len,
-                runs,
-                rows,
-                before.view(),
-                begins.view_mut(),
-                origins.view_mut(),
+            count_background::launch_threads(
+                &gpu.launcher(),
+                1u32,
+                self.view(),
+                key,
+                count.view_mut(),
             )?;
         }
-        Ok(PortionBuffers { begins, origins })
+        read_first(&count)
     }
 
     /// Where the runs of these labels begin in the order, and where they end: the first label, and
@@ -138,44 +133,5 @@ impl<G: Gpu> Sorted<G> {
         let mut begins = zeroed_vec(self.groups.values as usize, "the runs of labels")?;
         self.groups.order.begins.read_at(0, &mut begins)?;
         Ok(begins)
-    }
-}
-
-/// The runs of each label in each strip.
-pub(super) struct PortionBuffers<G: Gpu> {
-    /// Where each one begins in the order of runs.
-    pub(super) begins: G::Buffer<u32>,
-    /// The place of each one's first pixel.
-    pub(super) origins: G::Buffer<u64>,
-}
-
-impl<G: Gpu> PortionBuffers<G> {
-    pub(super) fn none(gpu: &G) -> Result<Self> {
-        Ok(Self {
-            begins: gpu.alloc(0)?,
-            origins: gpu.alloc(0)?,
-        })
-    }
-
-    /// The sums of `weight · rowⁱ · columnʲ` of each one for i and j below `powers`, if they are
-    /// wanted. `launch` launches the kernel, in this number of blocks.
-    pub(super) fn sums(
-        &self,
-        gpu: &G,
-        wanted: bool,
-        powers: u32,
-        launch: impl FnOnce(u32, ViewMut<'_, f64>) -> Result<()>,
-    ) -> Result<Vec<f64>> {
-        let count = self.begins.len();
-        if !wanted {
-            return Ok(Vec::new());
-        }
-        let mut sums = gpu.alloc(count * sum_count(powers) as usize)?;
-        // There are fewer portions than pixels.
-        launch(
-            warp_blocks(count as u32, portions::SUM_BLOCK),
-            sums.view_mut(),
-        )?;
-        sums.to_vec()
     }
 }

@@ -11,14 +11,15 @@ use trazar_kernels::measure::table::{
     ColumnBuffers, ColumnSizes, LabelTableBuffers, TableShape, column, find_labels, write_columns,
 };
 
-use super::result::{DeviceColumn, DeviceColumnValues, DeviceMeasures};
+use super::result::{DeviceColumnValues, DeviceMeasures};
+use super::table_in_order;
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer, OnGpu, Scanner, read_first};
 use crate::image::gpu::{DeviceValues, no_intensities};
 use crate::measure::records::wanted as sums_of;
 use crate::measure::strip::Needs;
 use crate::measure::{Label, MeasureOptions, Property};
-use crate::memory::{collect, with_room};
+use crate::memory::collect;
 
 /// The fewest slots of a table.
 const FEWEST_SLOTS: u64 = 256;
@@ -120,19 +121,17 @@ pub(super) fn split(
     size: [u32; 2],
     intensities: Option<Intensities<'_>>,
 ) -> (Vec<Property>, Vec<Property>) {
-    let (by_tiles, by_runs): (Vec<_>, Vec<_>) = properties
-        .iter()
-        .copied()
-        .partition(|&property| gives(property, size, intensities));
+    let all = properties.iter().copied();
+    all.partition(|&property| gives(property, size, intensities))
+}
+
+/// Whether all of these properties follow from areas and boxes.
+pub(super) fn follow_from_boxes(properties: &[Property]) -> bool {
     let mut needs = Needs::default();
-    for property in &by_tiles {
+    for property in properties {
         property.add_needs(&mut needs);
     }
-    // Areas and boxes are there in any case.
-    if !by_runs.is_empty() && needs == Needs::default() {
-        return (Vec::new(), properties.to_vec());
-    }
-    (by_tiles, by_runs)
+    needs == Needs::default()
 }
 
 /// Whether the sums for shapes of an image of this size fit their numbers of bits.
@@ -316,12 +315,8 @@ fn in_order<G: Gpu>(
     properties: &[Property],
 ) -> Result<DeviceMeasures<G>> {
     use DeviceColumnValues::{Floats, Integers};
-    let mut of_properties = with_room(properties.len(), "the columns of measures")?;
-    let mut add = |property: Property, values: Vec<DeviceColumnValues<G>>| {
-        if let Some(place) = properties.iter().position(|&wanted| wanted == property) {
-            of_properties.push((place, values));
-        }
-    };
+    let mut of_properties = Vec::new();
+    let mut add = |property, values| of_properties.push((property, values));
     add(Property::Label, vec![Integers(columns.label)]);
     add(Property::NumPixels, vec![Integers(columns.pixels)]);
     let sides = [columns.top, columns.left, columns.bottom, columns.right];
@@ -365,18 +360,5 @@ fn in_order<G: Gpu>(
     ] {
         add(property, vec![Floats(column)]);
     }
-    of_properties.sort_by_key(|&(place, _)| place);
-    let columns = of_properties.into_iter().flat_map(|(place, values)| {
-        let property = properties[place];
-        let names = property.columns().into_iter();
-        names.zip(values).map(move |(name, values)| DeviceColumn {
-            property,
-            name,
-            values,
-        })
-    });
-    Ok(DeviceMeasures {
-        len,
-        columns: columns.collect(),
-    })
+    table_in_order(of_properties, len, properties)
 }
