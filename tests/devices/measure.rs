@@ -536,7 +536,13 @@ pub(crate) fn hulls_of_many_rows_and_vertices<D: Device>(device: &D) {
     // Labels in the first row and in the last one.
     let scattered = |x: u32, y: u32| (x + 1) * u32::from(y.is_multiple_of(239));
     let tall = |x: u32, y: u32| u32::from(x < 1 + (y / 7 + y * y) % 3);
-    let disc = |x: u32, y: u32| u32::from(x.abs_diff(90).pow(2) + y.abs_diff(90).pow(2) <= 8100);
+    // A disc, and two pixels beside it that are furthest apart: they are among the last vertices of
+    // the left side and the first ones of the right side.
+    let disc = |x: u32, y: u32| {
+        let [dx, dy] = [x, y].map(|place| place.abs_diff(200));
+        let is_apart = [dx, dy] == [143; 2] && (x < 200) != (y < 200);
+        u32::from(dx * dx + dy * dy <= 198 * 198 || is_apart)
+    };
     let rising = |x: u32, y: u32| (3 * x + y) / 8 % 8 * u32::from((3 * x + y) / 64 == 2);
     let falling = |x: u32, y: u32| rising(59 - x, y);
     type LabelAt<'a> = &'a dyn Fn(u32, u32) -> u32;
@@ -545,7 +551,7 @@ pub(crate) fn hulls_of_many_rows_and_vertices<D: Device>(device: &D) {
         (60, 150, &falling),
         (100, 240, &scattered),
         (3, 700, &tall),
-        (181, 181, &disc),
+        (401, 401, &disc),
     ];
     for (width, height, label) in images {
         let labels: Vec<u32> = (0..width * height)
