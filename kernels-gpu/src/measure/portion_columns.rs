@@ -164,8 +164,8 @@ pub unsafe fn find_first_columns(runs: SortedRuns<'_>, columns: ViewMut<'_, u32>
 ///
 /// # Safety
 ///
-/// The portions are those of the runs, and each has the sums that the wanted columns need. The table
-/// has at most as many labels as there are. Nothing else uses `columns` meanwhile.
+/// The portions are those of the runs, and each has the sums that the wanted columns need. The
+/// table has at most as many labels as there are. Nothing else uses `columns` meanwhile.
 #[kernel(block = BLOCK, f64, len(
     runs = (),
     sums = (),

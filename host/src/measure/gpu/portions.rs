@@ -139,8 +139,8 @@ fn find_portions<G: Gpu>(
     Ok((begins, origins))
 }
 
-/// The sums of `weight · rowⁱ · columnʲ` of `count` portions for i and j below `powers`, if they are
-/// wanted. `launch` launches the kernel, in this number of blocks.
+/// The sums of `weight · rowⁱ · columnʲ` of `count` portions for i and j below `powers`, if they
+/// are wanted. `launch` launches the kernel, in this number of blocks.
 fn sums<G: Gpu>(
     gpu: &G,
     wanted: bool,
