@@ -92,11 +92,9 @@ const fn halves(word: u64) -> [u32; 2] {
 }
 
 impl Records {
-    /// The sums of the positive labels; the others are background. All threads add up pieces and
-    /// portions.
-    pub(super) fn join<L: Label>(&self) -> Result<Sums> {
-        let is_background = |label: usize| self.base::<L>(self.pieces(label).start).label <= 0;
-        let background = partition_point(0..self.begins.len(), is_background);
+    /// The sums of all labels but the first ones, which are background. All threads add up pieces
+    /// and portions.
+    pub(super) fn join<L: Label>(&self, background: usize) -> Result<Sums> {
         let needs = self.needs;
         let joined = Joined {
             records: self,
@@ -325,18 +323,4 @@ impl Joined<'_> {
             (background + share * SHARE..).map(&of_label)
         })
     }
-}
-
-/// The first number of a range for which the predicate, which holds up to some number, does not.
-fn partition_point(range: Range<usize>, holds: impl Fn(usize) -> bool) -> usize {
-    let (mut from, mut to) = (range.start, range.end);
-    while from < to {
-        let middle = from + (to - from) / 2;
-        if holds(middle) {
-            from = middle + 1;
-        } else {
-            to = middle;
-        }
-    }
-    from
 }

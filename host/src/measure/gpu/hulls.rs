@@ -11,13 +11,13 @@ use trazar_kernels::measure::table::{ColumnSizes, TableShape};
 
 use super::DeviceColumnValues::Floats;
 use super::runs::Sorted;
-use super::{DeviceMeasures, table_in_order, warp_blocks};
+use super::{DeviceMeasures, columns_of, table_in_order, warp_blocks};
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer, OnGpu};
 use crate::measure::{MeasureOptions, Property};
 use crate::memory::push;
 
-/// Rows of boxes in a batch, if the image has fewer runs. A batch has as many rows as there are
+/// The most rows of boxes in a batch, if the image has fewer runs; otherwise it is the number of
 /// runs.
 const FEWEST_ROWS: u32 = 1 << 14;
 
@@ -32,25 +32,20 @@ pub(super) const fn column_of(property: Property) -> Option<u32> {
     })
 }
 
-/// The table of these properties, all of which [follow](column_of) from hulls or holes.
-/// `background` is the key of the greatest value that is no label. `sorted` is `None` if there are
-/// no runs.
+/// The table of these properties, all of which [follow](column_of) from hulls or holes. `sorted` is
+/// `None` if there are no runs.
 pub(super) fn measure<G: Gpu>(
     gpu: &G,
     sorted: Option<&mut Sorted<G>>,
-    background: u64,
     options: &MeasureOptions,
 ) -> Result<DeviceMeasures<G>> {
     let properties = options.properties.as_slice();
-    let wanted = properties.iter().copied().filter_map(column_of);
-    let wanted = wanted.fold(0, |all, column| all | column);
-    let mut sizes = ColumnSizes { rows: 0, wanted };
+    let sizes = ColumnSizes {
+        rows: sorted.as_ref().map_or(0, |sorted| sorted.rows()),
+        wanted: columns_of(properties, column_of),
+    };
     let columns = match sorted {
-        Some(sorted) => {
-            let background = sorted.count_background(gpu, background)?;
-            sizes.rows = sorted.groups.values - background;
-            write_columns(gpu, sorted, background, sizes, options.spacing)?
-        }
+        Some(sorted) => write_columns(gpu, sorted, sizes, options.spacing)?,
         None => HullColumnBuffers::alloc(&OnGpu(gpu.clone()), &sizes)?,
     };
     let columns = [
@@ -67,7 +62,6 @@ pub(super) fn measure<G: Gpu>(
 fn write_columns<G: Gpu>(
     gpu: &G,
     sorted: &mut Sorted<G>,
-    background: u32,
     sizes: ColumnSizes,
     spacing: [f64; 2],
 ) -> Result<HullColumnBuffers<OnGpu<G>>> {
@@ -87,13 +81,13 @@ fn write_columns<G: Gpu>(
         spacing,
     };
     if wanted & column::OF_HULLS != 0 {
-        hulls.find_all(sorted, background)?;
+        hulls.find_all(sorted)?;
     }
     let mut pixels = gpu.alloc_zeroed(room(column::OF_PIXELS))?;
     let mut holes = gpu.alloc_zeroed(room(column::AREA_FILLED))?;
     let has_gaps = wanted & column::AREA_FILLED != 0;
     let mut parents = gpu.alloc(if has_gaps { len as usize } else { 0 })?;
-    let runs = sorted.view();
+    let (background, runs) = (sorted.background, sorted.view());
     let mut columns = HullColumnBuffers::alloc(&OnGpu(gpu.clone()), &sizes)?;
     let shape = TableShape {
         spacing,
@@ -134,15 +128,15 @@ struct Hulls<'a, G: Gpu> {
 }
 
 impl<G: Gpu> Hulls<'_, G> {
-    /// Finds the hulls of all labels but the first ones, which are background, in batches.
-    fn find_all(&mut self, sorted: &mut Sorted<G>, background: u32) -> Result<()> {
+    /// Finds the hulls of all labels that are not background, in batches.
+    fn find_all(&mut self, sorted: &mut Sorted<G>) -> Result<()> {
         let labels = sorted.groups.values;
         let (on, mut heights) = (&self.gpu.launcher(), self.gpu.alloc(labels as usize)?);
         // SAFETY: there is an element per label.
         unsafe { find_heights::launch_threads(on, labels, sorted.view(), heights.view_mut())? };
         let heights = heights.to_vec()?;
         let limit = sorted.len.max(FEWEST_ROWS);
-        let mut first = background as usize;
+        let mut first = sorted.background as usize;
         while first < heights.len() {
             let mut offsets = Vec::new();
             let mut rows = 0u32;

@@ -74,11 +74,12 @@ impl<G: Gpu> DeviceMeasurer<G> {
     /// Euler numbers and intensities take up to 84 bytes per label more.
     ///
     /// All other properties, and all properties of greater labels, take some 50 bytes per run.
-    /// Hulls also take 24 bytes per row of the labels' boxes; labels are processed in batches, so
-    /// that there are at most as many rows as runs, or as the tallest box has. Holes take 4 bytes
-    /// per run, and hulls and holes up to 40 per label. Weighted and higher moments take 128 bytes
-    /// per label and strip, which has some 2¹⁹ pixels; weighted centroids take 32, and intensities
-    /// that are floating-point numbers or of 64 bits take 56.
+    /// Finding hulls also takes 24 bytes per row of the labels' boxes. Labels are processed in
+    /// batches: the boxes of a batch together have at most as many rows as the image has runs,
+    /// unless a single box has more. Finding holes takes 4 bytes per run, and both take up to 40
+    /// bytes per label. Weighted and higher moments take 128 bytes per label and strip of some 2¹⁹
+    /// pixels. Weighted centroids take 32 bytes, and intensities that are floating-point numbers or
+    /// of 64 bits take 56.
     ///
     /// # Errors
     /// Those of [`Engine::measure`](crate::Engine::measure);
@@ -217,7 +218,7 @@ impl<G: Gpu> DeviceMeasurer<G> {
         let mut sorted = Sorted::find(gpu, labels)?;
         if !of_hulls.is_empty() {
             let options = options.clone().properties(of_hulls);
-            let table = hulls::measure(gpu, sorted.as_mut(), L::SIGN, &options)?;
+            let table = hulls::measure(gpu, sorted.as_mut(), &options)?;
             found.on_device.push(table);
         }
         if is_done(&found) {
@@ -228,7 +229,7 @@ impl<G: Gpu> DeviceMeasurer<G> {
         if of_portions {
             let sorted = sorted.as_mut();
             // SAFETY: the caller's promise.
-            let table = unsafe { portions::measure(gpu, sorted, L::SIGN, light, &options)? };
+            let table = unsafe { portions::measure(gpu, sorted, light, &options)? };
             found.on_device.push(table);
         } else {
             let sums = match sorted {
@@ -280,7 +281,7 @@ impl<G: Gpu> DeviceMeasurer<G> {
             portions: portions.to_host()?,
             needs,
         };
-        records.join::<L>()
+        records.join::<L>(sorted.background as usize)
     }
 }
 
@@ -312,6 +313,14 @@ fn check_on_gpu(
         });
     }
     Ok(())
+}
+
+/// The bits of the columns of these properties.
+fn columns_of(properties: &[Property], column_of: impl Fn(Property) -> Option<u32>) -> u32 {
+    let columns = properties
+        .iter()
+        .filter_map(|&property| column_of(property));
+    columns.fold(0, |all, column| all | column)
 }
 
 /// A table of `len` rows with these properties in their order, from the columns of each.

@@ -12,7 +12,7 @@ use trazar_kernels::trace::fragments::row_values::RowsOfValues;
 
 use super::intensities::SummedOver;
 use super::runs::Sorted;
-use super::{DeviceColumnValues, DeviceMeasures, table_in_order, warp_blocks};
+use super::{DeviceColumnValues, DeviceMeasures, columns_of, table_in_order, warp_blocks};
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer, OnGpu, Scanner, read_first};
 use crate::measure::intensities::Kind;
@@ -176,29 +176,26 @@ fn weighted_powers(properties: &[Property]) -> u32 {
     }
 }
 
-/// The table of these properties, all of which [follow](column_of) from portions. `background` is
-/// the key of the greatest value that is no label. `sorted` is `None` if there are no runs.
+/// The table of these properties, all of which [follow](column_of) from portions. `sorted` is `None`
+/// if there are no runs.
 ///
 /// # Safety
 /// Intensities have the labels' size, and the queue has acquired them.
 pub(super) unsafe fn measure<G: Gpu, I: Intensity>(
     gpu: &G,
     sorted: Option<&mut Sorted<G>>,
-    background: u64,
     light: Option<RowsOfValues<'_, I>>,
     options: &MeasureOptions,
 ) -> Result<DeviceMeasures<G>> {
     let properties = options.properties.as_slice();
-    let wanted = properties.iter().copied();
-    let wanted = wanted.filter_map(|property| column_of(property, !I::HAS_SQUARES));
-    let wanted = wanted.fold(0, |all, column| all | column);
-    let mut sizes = ColumnSizes { rows: 0, wanted };
+    let sizes = ColumnSizes {
+        rows: sorted.as_ref().map_or(0, |sorted| sorted.rows()),
+        wanted: columns_of(properties, |property| column_of(property, !I::HAS_SQUARES)),
+    };
     let columns = match sorted {
         Some(sorted) => {
             // SAFETY: the caller's promise.
             let sums = unsafe { SumsOfPortions::find(gpu, sorted, light, options)? };
-            let background = sorted.count_background(gpu, background)?;
-            sizes.rows = sorted.groups.values - background;
             let is_whole = Kind::of::<I>().is_whole;
             sums.write_columns(gpu, sorted, is_whole, sizes, options.spacing)?
         }

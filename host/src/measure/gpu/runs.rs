@@ -26,6 +26,8 @@ pub(super) struct Sorted<G: Gpu> {
     runs: RunsBuffers<OnGpu<G>>,
     /// The runs by label.
     pub(super) groups: Groups<G>,
+    /// The number of the first labels, which are background: 0 and negative values.
+    pub(super) background: u32,
 }
 
 impl<G: Gpu> Sorted<G> {
@@ -68,14 +70,23 @@ impl<G: Gpu> Sorted<G> {
             )?
         };
         values.finish()?;
-        Ok(Some(Self {
+        let mut sorted = Self {
             len,
             width,
             height: labels.height(),
             equality,
             runs,
             groups,
-        }))
+            background: 0,
+        };
+        // Keys of values up to 0 are at most that of 0.
+        sorted.background = sorted.count_up_to(gpu, L::SIGN)?;
+        Ok(Some(sorted))
+    }
+
+    /// The number of labels that are not background: rows of a table.
+    pub(super) fn rows(&self) -> u32 {
+        self.groups.values - self.background
     }
 
     /// The planes and the runs, for kernels to read.
@@ -99,8 +110,8 @@ impl<G: Gpu> Sorted<G> {
         self.views().1
     }
 
-    /// The number of the first labels that are background: keys up to this one.
-    pub(super) fn count_background(&mut self, gpu: &G, key: u64) -> Result<u32> {
+    /// The number of the first labels whose keys are at most this one.
+    fn count_up_to(&mut self, gpu: &G, key: u64) -> Result<u32> {
         let mut count = gpu.alloc(1)?;
         // SAFETY: there is one element.
         unsafe {
