@@ -135,26 +135,36 @@ fn bench_measures(gpu: &Queue, side: u32, labels: &[u32]) -> Result<()> {
         Property::IntensityMax,
     ];
     let moments = [Property::Label, Property::MomentsHu];
+    let weighted_moments = [Property::Label, Property::MomentsWeightedHu];
     let weighted = [Property::Label, Property::CentroidWeighted];
     let deviations = [Property::IntensityMean, Property::IntensityStd];
     let hulls = [Property::AreaConvex, Property::Solidity];
     let diameters = [Property::FeretDiameterMax];
     let filled = [Property::AreaFilled];
     let samples = Samples::new(side, side, labels)?;
-    let labels = DeviceValues::upload(gpu, &ValueImage::new(samples)?.background(0)?)?;
+    let there = DeviceValues::upload(gpu, &ValueImage::new(samples)?.background(0)?)?;
     for properties in [
         &few[..],
         &ten,
         &moments,
+        &weighted_moments,
         &weighted,
         &hulls,
         &diameters,
         &filled,
     ] {
-        time_measures(gpu, (samples, &labels), &bytes, properties)?;
+        time_measures(gpu, (samples, &there), &bytes, properties)?;
     }
     for properties in [&ten[..], &weighted, &deviations] {
-        time_measures(gpu, (samples, &labels), &floats, properties)?;
+        time_measures(gpu, (samples, &there), &floats, properties)?;
+    }
+    drop(there);
+    println!("  labels too large for a table:");
+    let large: Vec<u32> = labels.iter().map(|&label| label << 10).collect();
+    let samples = Samples::new(side, side, &large)?;
+    let there = DeviceValues::upload(gpu, &ValueImage::new(samples)?.background(0)?)?;
+    for properties in [&few[..], &ten] {
+        time_measures(gpu, (samples, &there), &bytes, properties)?;
     }
     Ok(())
 }

@@ -144,6 +144,17 @@ const WEIGHTED: [Property; 6] = [
     Property::MomentsWeightedNormalized,
 ];
 
+/// Weighted centroids, and moments that depend on the spacing.
+const SPACED: [Property; 7] = [
+    Property::CentroidWeighted,
+    Property::Moments,
+    Property::MomentsCentral,
+    Property::MomentsNormalized,
+    Property::MomentsWeighted,
+    Property::MomentsWeightedCentral,
+    Property::MomentsWeightedNormalized,
+];
+
 /// The properties with a number, or all of these.
 fn options(which: usize) -> MeasureOptions {
     MeasureOptions::default().properties(match PROPERTIES.get(which) {
@@ -384,7 +395,7 @@ pub(crate) fn measures_by_tiles<D: Device>(device: &D) {
             let of_both = [
                 &[Property::Perimeter, Property::Solidity][usize::from(spacing[0] != spacing[1])..],
                 &[Property::Centroid, Property::IntensityMean, Property::Area],
-                &WEIGHTED[..1],
+                &some(&SPACED, random),
             ]
             .concat();
             let of_both = options.clone().properties(of_both);
@@ -432,27 +443,52 @@ pub(crate) fn measures_by_tiles<D: Device>(device: &D) {
     );
 }
 
-/// More labels in a tile than its table has places.
+/// More labels in a tile than its table has places; and labels without a slot in the largest table,
+/// for which tiles are given up.
 pub(crate) fn measures_of_tiles_full_of_labels<D: Device>(device: &D) {
     let (width, height) = (140u32, 70u32);
-    let labels: Vec<u32> = (0..width * height)
-        .map(|at| match at % 5 {
-            0 => 1,
-            1 => 0,
-            // At most a quarter of the number of pixels: there is a table for these.
-            _ => 1 + at / 4,
-        })
-        .collect();
-    let samples = Samples::new(width, height, &labels).unwrap();
-    let image = ValueImage::new(samples).unwrap();
-    let options = MeasureOptions::default().properties(OF_TILES);
     let gpu = device.gpu(seed());
-    check_tiles(&gpu, &image, samples, &options).unwrap();
-    let intensities: Vec<i16> = (0..width * height).map(|at| (at * 7919) as i16).collect();
-    let intensities = Samples::new(width, height, &intensities).unwrap();
-    let shapes = [&OF_SHAPES[..], &OF_INTENSITIES].concat();
-    let options = MeasureOptions::default().properties(shapes);
-    check_shapes(&gpu, &image, samples, intensities, &options).unwrap();
+    // At most a quarter of the number of pixels: there is a table for these. And fewer labels, most
+    // of them above.
+    let labels: [fn(u32) -> u32; 2] = [|at| 1 + at / 4, |at| 1 + at / 4 % 40 * 200];
+    for label in labels {
+        let labels: Vec<u32> = (0..width * height)
+            .map(|at| match at % 5 {
+                0 => 1,
+                1 => 0,
+                _ => label(at),
+            })
+            .collect();
+        let samples = Samples::new(width, height, &labels).unwrap();
+        let image = ValueImage::new(samples).unwrap();
+        let options = MeasureOptions::default().properties(OF_TILES);
+        check_tiles(&gpu, &image, samples, &options).unwrap();
+        let intensities: Vec<i16> = (0..width * height).map(|at| (at * 7919) as i16).collect();
+        let intensities = Samples::new(width, height, &intensities).unwrap();
+        let shapes = [&OF_SHAPES[..], &OF_INTENSITIES].concat();
+        let options = MeasureOptions::default().properties(shapes);
+        check_shapes(&gpu, &image, samples, intensities, &options).unwrap();
+    }
+}
+
+/// Labels without a slot in the first table: the lesser one in the first tile, the greater one in
+/// the last tile. Tiles may be summed up one after the other.
+pub(crate) fn measures_of_labels_beyond_the_first_table<D: Device>(device: &D) {
+    let (width, height) = (140u32, 70u32);
+    for greater in [2450, 2451] {
+        let mut labels = vec![0u32; (width * height) as usize];
+        labels[..10].fill(300);
+        labels[(width * height - 10) as usize..].fill(greater);
+        let samples = Samples::new(width, height, &labels).unwrap();
+        let image = ValueImage::new(samples).unwrap();
+        for properties in [&OF_TILES[..], &OF_SHAPES] {
+            let options = MeasureOptions::default().properties(properties);
+            for order in 0..8 {
+                let gpu = device.gpu(seed() + order);
+                check_tiles(&gpu, &image, samples, &options).unwrap();
+            }
+        }
+    }
 }
 
 /// One label in more runs than a warp takes, beside labels of one pixel.

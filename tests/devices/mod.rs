@@ -358,6 +358,7 @@ macro_rules! suite {
                 measures_of_random_labels
                 measures_by_tiles
                 measures_of_tiles_full_of_labels
+                measures_of_labels_beyond_the_first_table
                 measures_of_labels_with_many_runs
                 measures_of_labels_in_several_strips
                 hulls_and_holes_of_tall_labels

@@ -29,15 +29,17 @@
 //! | bands of an image, joined later; as bytes | `part.rs`, `part_bytes.rs` |
 //! | on a GPU, by tiles: sums and columns | `gpu/tiles.rs` |
 //! | on a GPU, runs sorted by label | `gpu/runs.rs` |
-//! | on a GPU, from these: sums | `gpu/mod.rs`; from a label's pieces and portions, `records.rs` |
-//! | on a GPU, from these: hulls and holes, and their columns | `gpu/hulls.rs` |
+//! | on a GPU, from these: exact sums, rounded sums, and columns | `gpu/pieces.rs`, `gpu/portions.rs` |
+//! | on a GPU, from both: moments | `gpu/moments.rs` |
+//! | on a GPU, from sorted runs: hulls and holes, and their columns | `gpu/hulls.rs` |
+//! | on a GPU, the columns of properties | `gpu/columns.rs` |
 //! | intensities in a GPU's memory | `gpu/intensities.rs` |
 //! | the table in a GPU's memory | `gpu/result.rs` |
 //! | for COCO's run lengths: runs along columns | `column_runs.rs` |
 //!
 //! What the kernels of `trazar_kernels::measure` and the processor both compute is there: outlines
 //! and Euler numbers (`neighbours.rs`), their lengths (`lengths.rs`), ellipses (`ellipse.rs`),
-//! hulls (`convex.rs`).
+//! moments (`moments.rs`), hulls (`convex.rs`).
 
 mod column_runs;
 mod fill;
@@ -52,7 +54,6 @@ mod part_bytes;
 mod part_tests;
 mod planes;
 mod properties;
-mod records;
 mod rows;
 mod slots;
 mod spans;
@@ -283,8 +284,8 @@ fn check_options(options: &MeasureOptions, with_intensities: bool) -> Result<Nee
             format!("a spacing of {rows} and {columns}: both must be greater than 0, and finite"),
         ));
     }
-    let mut needs = Needs::default();
-    for &property in options.properties.as_slice() {
+    let properties = options.properties.as_slice();
+    for &property in properties {
         if !with_intensities && property.needs_intensities() {
             return Err(Error::option(
                 "properties",
@@ -293,9 +294,8 @@ fn check_options(options: &MeasureOptions, with_intensities: bool) -> Result<Nee
             ));
         }
         property.check_spacing(options.spacing)?;
-        property.add_needs(&mut needs);
     }
-    Ok(needs)
+    Ok(Needs::of(properties))
 }
 
 /// The rows of a strip: some 2¹⁹ pixels, and not too few rows, since labels at the seam of two
@@ -365,7 +365,7 @@ fn order_of(sums: &Sums) -> Result<Vec<u32>> {
     if order.len() <= TABLE_SHARE {
         order.sort_unstable_by_key(label);
     } else if !order.is_sorted_by_key(label) {
-        // Those of a GPU are in order already.
+        // Labels that are numbered in raster order are in order already.
         crate::threads::ensure();
         order.par_sort_unstable_by_key(label);
     }

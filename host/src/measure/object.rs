@@ -4,6 +4,7 @@ use std::f64::consts::PI;
 
 use trazar_kernels::measure::ellipse::{CenteredSums, Ellipse, Spread};
 use trazar_kernels::measure::intensities::variance;
+use trazar_kernels::measure::moments::{self, ExactSums, Moments};
 use trazar_kernels::measure::powers::weighted_centroid;
 
 use super::intensities::Kind;
@@ -85,10 +86,14 @@ impl Object<'_> {
                 values[0] = centroid[0] * self.spacing[0];
                 values[1] = centroid[1] * self.spacing[1];
             }
-            Property::Moments => self.fill(&self.moments(), values),
-            Property::MomentsCentral => self.fill(&self.central(), values),
-            Property::MomentsNormalized => self.fill_normalized(&self.central(), values),
-            Property::MomentsHu => self.fill_hu(&self.central(), values),
+            Property::Moments => self.fill(self.in_box(self.powers()), values),
+            Property::MomentsCentral => self.fill(self.central(), values),
+            Property::MomentsNormalized => {
+                values.copy_from_slice(self.normalized(self.central()).as_flattened());
+            }
+            Property::MomentsHu => {
+                values.copy_from_slice(&moments::hu(&self.normalized(self.central())));
+            }
             Property::InertiaTensor => {
                 let Ellipse { a, b, c, .. } = self.ellipse();
                 values.copy_from_slice(&[a, b, b, c]);
@@ -98,8 +103,8 @@ impl Object<'_> {
                 values.copy_from_slice(&[major, minor]);
             }
             Property::CentroidWeighted | Property::CentroidWeightedLocal => {
-                let (weighted, base) = (self.weighted(), self.base());
-                let centroid = weighted_centroid(&weighted.0);
+                let base = self.base();
+                let centroid = weighted_centroid(&self.in_box(self.weighted()));
                 let corner = match property {
                     Property::CentroidWeighted => [base.row, base.min_column],
                     _ => [0; 2],
@@ -108,12 +113,16 @@ impl Object<'_> {
                     *value = (centroid[axis] + f64::from(corner[axis])) * self.spacing[axis];
                 }
             }
-            Property::MomentsWeighted => self.fill(&self.weighted(), values),
-            Property::MomentsWeightedCentral => self.fill(&self.weighted_central(), values),
+            Property::MomentsWeighted => self.fill(self.in_box(self.weighted()), values),
+            Property::MomentsWeightedCentral => self.fill(self.weighted_central(), values),
             Property::MomentsWeightedNormalized => {
-                self.fill_normalized(&self.weighted_central(), values);
+                let normalized = self.normalized(self.weighted_central());
+                values.copy_from_slice(normalized.as_flattened());
             }
-            Property::MomentsWeightedHu => self.fill_hu(&self.weighted_central(), values),
+            Property::MomentsWeightedHu => {
+                let normalized = self.normalized(self.weighted_central());
+                values.copy_from_slice(&moments::hu(&normalized));
+            }
             _ => values[0] = self.number(property),
         }
     }
@@ -175,85 +184,48 @@ impl Object<'_> {
         self.spread().ellipse(self.spacing)
     }
 
-    /// Moments in pixels, counted from the box's first one.
-    fn moments(&self) -> Powers {
-        self.sums.powers[self.slot].shifted(0.0, self.origin() as f64)
+    /// The sums of powers from the label's origin on.
+    fn powers(&self) -> &Powers {
+        &self.sums.powers[self.slot]
     }
 
-    /// Moments in pixels, counted from the centroid.
-    fn central(&self) -> Powers {
-        let base = self.base();
-        let n = base.area as f64;
+    /// The same, weighted by intensities.
+    fn weighted(&self) -> &Powers {
+        &self.sums.weighted[self.slot]
+    }
+
+    /// Moments from the box's first pixel on, made of sums from the label's origin on.
+    fn in_box(&self, sums: &Powers) -> Moments {
+        moments::from_point(sums.0, [0.0, -(self.origin() as f64)])
+    }
+
+    /// Moments from the centroid on.
+    fn central(&self) -> Moments {
         let second = &self.sums.second[self.slot];
-        let mut central =
-            self.sums.powers[self.slot].shifted(-(second.r as f64 / n), -(second.c as f64 / n));
-        // Those of lower orders without rounding.
-        let [rows, both, columns] = self.spread().moments;
-        let moments = &mut central.0;
-        moments[0][0] = n;
-        moments[0][1] = 0.0;
-        moments[1][0] = 0.0;
-        moments[0][2] = columns / n;
-        moments[1][1] = both / n;
-        moments[2][0] = rows / n;
-        central
+        let exact = ExactSums {
+            pixels: self.base().area as f64,
+            first: [second.r as f64, second.c as f64],
+            second: self.spread().moments,
+        };
+        exact.refined(moments::from_point(self.powers().0, exact.centroid()))
     }
 
-    /// Weighted moments in pixels, counted from the box's first one.
-    fn weighted(&self) -> Powers {
-        self.sums.weighted[self.slot].shifted(0.0, self.origin() as f64)
+    /// Moments from the weighted centroid on.
+    fn weighted_central(&self) -> Moments {
+        let sums = &self.weighted().0;
+        moments::from_point(*sums, weighted_centroid(sums))
     }
 
-    /// Weighted moments in pixels, counted from the weighted centroid.
-    fn weighted_central(&self) -> Powers {
-        let weighted = &self.sums.weighted[self.slot];
-        let [row, column] = weighted_centroid(&weighted.0);
-        weighted.shifted(-row, -column)
+    /// Fills in moments in pixels for the spacing.
+    fn fill(&self, in_pixels: Moments, values: &mut [f64]) {
+        let scaled = moments::scaled(in_pixels, self.spacing);
+        values.copy_from_slice(scaled.as_flattened());
     }
 
-    /// Fills in moments for the spacing.
-    fn fill(&self, moments: &Powers, values: &mut [f64]) {
-        for (i, row) in moments.0.iter().enumerate() {
-            for (j, moment) in row.iter().enumerate() {
-                let scale = self.spacing[0].powi(i as i32) * self.spacing[1].powi(j as i32);
-                values[4 * i + j] = moment * scale;
-            }
-        }
-    }
-
-    fn fill_normalized(&self, central: &Powers, values: &mut [f64]) {
-        self.fill(central, values);
-        let scale = self.spacing[0].min(self.spacing[1]);
-        let area = values[0];
-        for (at, value) in values.iter_mut().enumerate() {
-            let order = (at / 4 + at % 4) as i32;
-            *value = if order < 2 {
-                f64::NAN
-            } else {
-                *value / scale.powi(order) / area.powf(f64::from(order) / 2.0 + 1.0)
-            };
-        }
-    }
-
-    /// Fills in Hu's moments (Visual Pattern Recognition by Moment Invariants, 1962).
-    fn fill_hu(&self, central: &Powers, values: &mut [f64]) {
-        let mut normalized = [0.0; 16];
-        self.fill_normalized(central, &mut normalized);
-        let nu = |i: usize, j: usize| normalized[4 * i + j];
-        let (sum, difference) = (nu(2, 0) + nu(0, 2), nu(2, 0) - nu(0, 2));
-        let (p, q) = (nu(3, 0) + nu(1, 2), nu(2, 1) + nu(0, 3));
-        let (u, v) = (nu(3, 0) - 3.0 * nu(1, 2), 3.0 * nu(2, 1) - nu(0, 3));
-        let (pp, qq) = (p * p, q * q);
-        let (by_p, by_q) = (p * (pp - 3.0 * qq), q * (3.0 * pp - qq));
-        values.copy_from_slice(&[
-            sum,
-            difference * difference + 4.0 * nu(1, 1) * nu(1, 1),
-            u * u + v * v,
-            pp + qq,
-            u * by_p + v * by_q,
-            difference * (pp - qq) + 4.0 * nu(1, 1) * p * q,
-            v * by_p - u * by_q,
-        ]);
+    /// Central moments in pixels, made independent of scale.
+    fn normalized(&self, central: Moments) -> Moments {
+        let scaled = moments::scaled(central, self.spacing);
+        moments::normalized(&scaled, self.spacing)
     }
 
     fn intensities(&self) -> &IntensitySums {

@@ -11,6 +11,7 @@ use super::intensities::{IntensityImage, IntensityRows};
 use super::labels::{LabelImage, LabelRows, Run};
 use super::part::MARGIN;
 use super::planes::{Planes, from_left, from_right};
+use super::properties::Property;
 use super::slots::{Slots, room};
 use super::sums::{
     Base, IntensitySums, NARROW_WIDTH, Outline, Pairs, Powers, Second, Span, power_sums,
@@ -31,6 +32,17 @@ pub(super) struct Needs {
     pub(super) weighted: bool,
     /// All runs, for what depends on an object's shape as a whole.
     pub(super) spans: bool,
+}
+
+impl Needs {
+    /// What these properties need.
+    pub(super) fn of(properties: &[Property]) -> Self {
+        let mut needs = Self::default();
+        for property in properties {
+            property.add_needs(&mut needs);
+        }
+        needs
+    }
 }
 
 /// The sums of labels, each label at its slot. Arrays that are not needed are empty.

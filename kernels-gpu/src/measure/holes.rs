@@ -8,7 +8,7 @@
 
 use cuda_std::prelude::*;
 
-use super::pieces::{SortedRuns, joined_by_label};
+use super::sorted_runs::{SortedRuns, joined_by_label};
 use crate::primitives::union_find::{find, union};
 
 /// Threads per block.

@@ -10,7 +10,8 @@ use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE, sync_warp, warp_shuffle_idx};
 
 use super::convex::{Vertex, corner, is_inside, squared_distance};
-use super::pieces::{SortedRuns, least_of_warp, short_sum_of_warp};
+use super::pieces::{least_of_warp, short_sum_of_warp};
+use super::sorted_runs::SortedRuns;
 
 /// Threads per block of the kernels whose threads take a label or a run each.
 pub const BLOCK: u32 = 256;

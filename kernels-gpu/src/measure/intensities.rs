@@ -4,7 +4,8 @@ use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
 
 use super::ellipse::rounded;
-use super::pieces::{SortedRuns, least_of_warp, pieces, store_wide, sum_of_warp};
+use super::pieces::{least_of_warp, pieces, store_wide, sum_of_warp};
+use super::sorted_runs::SortedRuns;
 use super::sums::for_each_run;
 
 /// Threads per block.
@@ -14,6 +15,17 @@ const WARPS: u32 = BLOCK / WARP_SIZE;
 /// Words per piece: the least value, the greatest, and the sums of values and of their squares, of
 /// two words each.
 pub const WORDS: u32 = 6;
+
+/// A sum divided by a number of elements, which is not 0, rounded down. Elements are at least -2³¹
+/// and below 2³².
+#[inline(always)]
+pub(super) fn floor_quotient(sum: i128, n: u64) -> i64 {
+    // Added to each element, it makes the sum positive.
+    let lift = if sum < 0 { 1i64 << 31 } else { 0 };
+    let lifted = (sum + i128::from(n) * i128::from(lift)) as u64;
+    // planted: measure-floor
+    lifted.checked_div(n).unwrap_or_default().cast_signed() - lift
+}
 
 /// The variance of `n` numbers with this sum and this sum of squares. `center` is the mean, rounded
 /// down, around which sums are small.

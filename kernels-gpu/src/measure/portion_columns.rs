@@ -1,23 +1,22 @@
 //! Columns of a table that follow from sums of [`portions`](super::portions): of intensities that
 //! are floating-point numbers or integers of 64 bits, and of weighted coordinates of first order.
-//!
-//! The portions of a label are joined as the processor joins the sums of strips, from the top down.
 
 use cuda_std::math::sqrt;
 use cuda_std::prelude::*;
 
 use super::ellipse::rounded;
-use super::pieces::{SortedRuns, joined_by_label};
-use super::powers::{shifted, sum_count, weighted_centroid};
+use super::portions::{LabelPortions, Portions};
+use super::powers::{sum_count, weighted_centroid};
 use super::reals::{self, Reals};
+use super::sorted_runs::SortedRuns;
 #[cfg(not(target_arch = "nvptx64"))]
 use super::table::ColumnSizes;
-use super::table::TableShape;
+use super::table::{Points, TableShape};
 
 /// Threads per block.
 pub const BLOCK: u32 = 256;
 
-/// Powers of coordinates, from 0 up, in the weighted sums.
+/// Powers of coordinates, from 0 up, that the columns need of weighted sums.
 pub const POWERS: u32 = 2;
 
 /// Bits that say which columns are wanted.
@@ -58,18 +57,12 @@ pub struct PortionColumns<'a> {
     /// The standard deviation of intensities.
     #[len(sizes.of(column::INTENSITY_STD))]
     pub std: ViewMut<'a, f64>,
-    /// The row of the weighted centroid.
+    /// The weighted centroid.
     #[len(sizes.of(column::CENTROID))]
-    pub centroid_row: ViewMut<'a, f64>,
-    /// The column of the weighted centroid.
-    #[len(sizes.of(column::CENTROID))]
-    pub centroid_column: ViewMut<'a, f64>,
-    /// The same, from the box's first row on.
+    pub centroid: Points<'a>,
+    /// The same, from the box's first pixel on.
     #[len(sizes.of(column::LOCAL_CENTROID))]
-    pub local_row: ViewMut<'a, f64>,
-    /// The same, from the box's first column on.
-    #[len(sizes.of(column::LOCAL_CENTROID))]
-    pub local_column: ViewMut<'a, f64>,
+    pub local_centroid: Points<'a>,
 }
 
 /// What columns are made of; what is not needed is empty.
@@ -82,24 +75,18 @@ pub struct PortionSums<'a> {
     pub labels: u32,
     /// Whether intensities are integers.
     pub is_whole: u32,
-    /// Whether the image is one strip, so that the processor joins no strips.
-    pub is_one_strip: u32,
-    /// Where each portion begins in the order of runs.
-    #[len(self.begins.len())]
-    pub begins: View<'a, u32>,
-    /// The row, in the low half, and the column of each portion's first pixel.
-    #[len(self.begins.len())]
-    pub origins: View<'a, u64>,
-    /// The sums of intensities.
+    /// Powers of coordinates, from 0 up, in the weighted sums: at least 2.
+    pub powers: u32,
+    /// The sums of intensities of each portion.
     #[len(if self.wanted & column::OF_INTENSITIES != 0 {
-        self.begins.len() as u64 * u64::from(reals::WORDS)
+        self.portions as u64 * u64::from(reals::WORDS)
     } else {
         0
     })]
     pub reals: View<'a, u64>,
-    /// The sums of weighted coordinates, [`POWERS`] of each.
+    /// The sums of weighted coordinates of each portion.
     #[len(if self.wanted & column::OF_WEIGHTS != 0 {
-        self.begins.len() as u64 * u64::from(sum_count(POWERS))
+        self.portions as u64 * u64::from(sum_count(self.powers))
     } else {
         0
     })]
@@ -107,53 +94,8 @@ pub struct PortionSums<'a> {
     /// The first column of each label's box.
     #[len(if self.wanted & column::OF_WEIGHTS != 0 { self.labels } else { 0 })]
     pub first_columns: View<'a, u32>,
-}
-
-/// Writes the number of labels up to `background`, given as a number in the order of labels.
-///
-/// Launch: one thread. Reads 12 bytes per step of a binary search.
-///
-/// # Safety
-///
-/// `count` has one element, and nothing else uses it meanwhile.
-#[kernel(block = BLOCK, len(runs = (), count = 1))]
-pub unsafe fn count_background(runs: SortedRuns<'_>, background: u64, count: ViewMut<'_, u32>) {
-    if thread::index_1d() > 0 {
-        return;
-    }
-    let (mut from, mut to) = (0, runs.labels);
-    while from < to {
-        let middle = from + (to - from) / 2;
-        // planted: portion-background
-        if runs.label(runs.order.ldg(runs.begins.ldg(middle))) <= background {
-            from = middle + 1;
-        } else {
-            to = middle;
-        }
-    }
-    count.st(0, from);
-}
-
-/// Finds the first column of each label's box.
-///
-/// Launch: one thread per run. Reads 16 bytes per run.
-///
-/// # Safety
-///
-/// `columns` has an element per label, all `u32::MAX`, and nothing else uses it meanwhile.
-#[kernel(block = BLOCK, len(runs = (), columns = runs.labels))]
-pub unsafe fn find_first_columns(runs: SortedRuns<'_>, columns: ViewMut<'_, u32>) {
-    let at = thread::index_1d();
-    let (mut label, mut column) = (u32::MAX, u32::MAX);
-    if at < runs.len() {
-        label = runs.group(at);
-        column = runs.sorted(at).x;
-    }
-    let (least, is_first) = joined_by_label(label, column.into(), |a, b| a.min(b));
-    if is_first && label != u32::MAX {
-        // planted: portion-first-column
-        columns.atomic_min(label, least as u32);
-    }
+    /// The number of portions.
+    pub portions: u32,
 }
 
 /// Writes the wanted columns of all labels but the first ones, which are background. Numbers are
@@ -168,11 +110,13 @@ pub unsafe fn find_first_columns(runs: SortedRuns<'_>, columns: ViewMut<'_, u32>
 /// table has at most as many labels as there are. Nothing else uses `columns` meanwhile.
 #[kernel(block = BLOCK, f64, len(
     runs = (),
+    portions = (),
     sums = (),
     columns = ColumnSizes { rows: shape.labels as u32, wanted: sums.wanted },
 ))]
 pub unsafe fn write_portion_columns(
     runs: SortedRuns<'_>,
+    portions: Portions<'_>,
     sums: PortionSums<'_>,
     shape: TableShape,
     columns: PortionColumns<'_>,
@@ -182,14 +126,13 @@ pub unsafe fn write_portion_columns(
         return;
     }
     let label = runs.labels - shape.labels as u32 + row;
-    let [begin, end] = runs.places_of(label);
-    let portions = OfLabel {
-        sums,
-        first: sums.first_from(begin),
-        end,
-    };
+    let portions = LabelPortions::of(runs, portions, label);
     if sums.wanted & column::OF_INTENSITIES != 0 {
-        let all = portions.intensities();
+        let all = portions.joined(
+            Reals::NONE,
+            |portion| Reals::of_portion(sums.reals, portion),
+            Reals::join,
+        );
         // 0 has no sign: which of two zeros is found depends on the order.
         if sums.wanted & column::INTENSITY_MIN != 0 {
             columns.min.st(row, all.min + 0.0);
@@ -211,106 +154,14 @@ pub unsafe fn write_portion_columns(
     }
     if sums.wanted & column::OF_WEIGHTS != 0 {
         let left = sums.first_columns.ldg(label);
-        let [y, x] = sums.origin(portions.first);
-        // From the box's first pixel.
-        let all = shifted(portions.weighted(), 0.0, (x - i64::from(left)) as f64);
+        let all = portions.powers_in_box::<2>(sums.weighted, sums.powers, left);
         let centroid = weighted_centroid(&all);
-        let [dy, dx] = shape.spacing;
         if sums.wanted & column::CENTROID != 0 {
-            columns.centroid_row.st(row, (centroid[0] + y as f64) * dy);
-            columns
-                .centroid_column
-                .st(row, (centroid[1] + f64::from(left)) * dx);
+            let corner = [portions.origin()[0], left];
+            columns.centroid.write(row, corner, centroid, &shape);
         }
         if sums.wanted & column::LOCAL_CENTROID != 0 {
-            columns.local_row.st(row, (centroid[0] + 0.0) * dy);
-            columns.local_column.st(row, (centroid[1] + 0.0) * dx);
+            columns.local_centroid.write(row, [0; 2], centroid, &shape);
         }
-    }
-}
-
-impl PortionSums<'_> {
-    /// The first portion that begins at this place of the order, or after it.
-    #[inline(always)]
-    fn first_from(&self, place: u32) -> u32 {
-        let (mut from, mut to) = (0, self.begins.len() as u32);
-        while from < to {
-            let middle = from + (to - from) / 2;
-            if self.begins.ldg(middle) < place {
-                from = middle + 1;
-            } else {
-                to = middle;
-            }
-        }
-        from
-    }
-
-    /// The row and the column of a portion's first pixel.
-    #[inline(always)]
-    fn origin(&self, portion: u32) -> [i64; 2] {
-        let origin = self.origins.ldg(portion);
-        [i64::from(origin as u32), i64::from((origin >> 32) as u32)]
-    }
-}
-
-/// The portions of a label.
-#[derive(Clone, Copy)]
-struct OfLabel<'a> {
-    sums: PortionSums<'a>,
-    first: u32,
-    /// The place after the label's last run.
-    end: u32,
-}
-
-impl OfLabel<'_> {
-    /// The sums of all portions, joined to `none`, or those of the only one.
-    #[inline(always)]
-    fn joined<T>(&self, none: T, of: impl Fn(u32) -> T, mut join: impl FnMut(&mut T, T)) -> T {
-        if self.sums.is_one_strip != 0 {
-            return of(self.first);
-        }
-        let mut all = none;
-        let mut portion = self.first;
-        // planted: portion-column-last
-        while (portion as usize) < self.sums.begins.len()
-            && self.sums.begins.ldg(portion) < self.end
-        {
-            join(&mut all, of(portion));
-            portion += 1;
-        }
-        all
-    }
-
-    /// The sums of the label's intensities.
-    #[inline(always)]
-    fn intensities(&self) -> Reals {
-        self.joined(
-            Reals::NONE,
-            |portion| Reals::of_portion(self.sums.reals, portion),
-            Reals::join,
-        )
-    }
-
-    /// The label's weighted sums, from its first pixel.
-    #[inline(always)]
-    fn weighted(&self) -> [[f64; 2]; 2] {
-        let [row, column] = self.sums.origin(self.first);
-        let of_portion = |portion: u32| {
-            let first = portion as usize * sum_count(POWERS) as usize;
-            let sum = |i: usize| self.sums.weighted.ldg(first + i);
-            let sums = [[sum(0), sum(1)], [sum(2), sum(3)]];
-            if self.sums.is_one_strip != 0 {
-                return sums;
-            }
-            let [y, x] = self.sums.origin(portion);
-            // planted: portion-column-shifted
-            shifted(sums, (y - row) as f64, (x - column) as f64)
-        };
-        self.joined([[0.0; 2]; 2], of_portion, |all, other| {
-            all[0][0] += other[0][0];
-            all[0][1] += other[0][1];
-            all[1][0] += other[1][0];
-            all[1][1] += other[1][1];
-        })
     }
 }

@@ -3,12 +3,13 @@
 //! A sum of floating-point numbers depends on the order of additions. The processor adds up the
 //! runs of each strip one after the other, and joins the sums of strips from the top down. So do
 //! kernels: a warp takes a portion, each of its lanes sums up a run, and the sums of runs are added
-//! in raster order. The host joins the portions of a label.
+//! in raster order. The portions of a label are joined as the processor joins the sums of strips.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE, sync_warp};
 
-use super::pieces::{Run, SortedRuns};
+use super::powers::{shifted, sum_count};
+use super::sorted_runs::{Run, SortedRuns};
 use crate::primitives::quotient;
 
 /// Threads per block of the kernels that find portions.
@@ -74,6 +75,144 @@ fn begins_portion(runs: SortedRuns<'_>, rows: u32, at: u32) -> bool {
     let strip = |run: u32| quotient(runs.run(run).y, rows);
     // planted: measure-portion-strip
     runs.label(last) != runs.label(this) || strip(last) != strip(this)
+}
+
+/// All portions, label by label, those of a label from the top down.
+#[repr(C)]
+#[derive(Clone, Copy, KernelParam)]
+pub struct Portions<'a> {
+    /// Where each one begins in the order of runs.
+    pub begins: View<'a, u32>,
+    /// The row, in the low half, and the column of each one's first pixel.
+    #[len(self.begins.len())]
+    pub origins: View<'a, u64>,
+    /// Whether the image is one strip, so that the processor joins no strips.
+    pub is_one_strip: u32,
+}
+
+impl Portions<'_> {
+    /// The first portion that begins at this place of the order, or after it.
+    #[inline(always)]
+    fn first_from(&self, place: u32) -> u32 {
+        let (mut from, mut to) = (0, self.begins.len() as u32);
+        while from < to {
+            let middle = from + (to - from) / 2;
+            if self.begins.ldg(middle) < place {
+                from = middle + 1;
+            } else {
+                to = middle;
+            }
+        }
+        from
+    }
+
+    /// The row and the column of a portion's first pixel.
+    #[inline(always)]
+    fn origin(&self, portion: u32) -> [u32; 2] {
+        let origin = self.origins.ldg(portion);
+        [origin as u32, (origin >> 32) as u32]
+    }
+}
+
+/// The portions of a label.
+#[derive(Clone, Copy)]
+pub(super) struct LabelPortions<'a> {
+    portions: Portions<'a>,
+    first: u32,
+    /// The place in the order after the label's last run.
+    end: u32,
+}
+
+impl<'a> LabelPortions<'a> {
+    /// Those of a label, given by its number.
+    #[inline(always)]
+    pub(super) fn of(runs: SortedRuns<'_>, portions: Portions<'a>, label: u32) -> Self {
+        let [begin, end] = runs.places_of(label);
+        Self {
+            portions,
+            first: portions.first_from(begin),
+            end,
+        }
+    }
+
+    /// The row and the column of the label's first pixel.
+    #[inline(always)]
+    pub(super) fn origin(&self) -> [u32; 2] {
+        self.portions.origin(self.first)
+    }
+
+    /// The sums of all portions, joined to `none`, or those of the only one.
+    #[inline(always)]
+    pub(super) fn joined<T>(
+        &self,
+        none: T,
+        of: impl Fn(u32) -> T,
+        mut join: impl FnMut(&mut T, T),
+    ) -> T {
+        if self.portions.is_one_strip != 0 {
+            return of(self.first);
+        }
+        let mut all = none;
+        let mut portion = self.first;
+        // planted: portion-column-last
+        while (portion as usize) < self.portions.begins.len()
+            && self.portions.begins.ldg(portion) < self.end
+        {
+            join(&mut all, of(portion));
+            portion += 1;
+        }
+        all
+    }
+
+    /// The sums of `weight · rowⁱ · columnʲ` for i and j below `N`, from the label's first pixel.
+    /// `sums` has those for i and j below `powers` of each portion.
+    #[inline(always)]
+    pub(super) fn powers<const N: usize>(&self, sums: View<'_, f64>, powers: u32) -> [[f64; N]; N] {
+        let [row, column] = self.origin().map(i64::from);
+        let of_portion = |portion: u32| {
+            let first = portion as usize * sum_count(powers) as usize;
+            let mut all = [[0.0; N]; N];
+            let mut i = 0;
+            while i < N {
+                let mut j = 0;
+                while j < N {
+                    all[i][j] = sums.ldg(first + i * powers as usize + j);
+                    j += 1;
+                }
+                i += 1;
+            }
+            if self.portions.is_one_strip != 0 {
+                return all;
+            }
+            let [y, x] = self.portions.origin(portion).map(i64::from);
+            // planted: portion-column-shifted
+            shifted(all, (y - row) as f64, (x - column) as f64)
+        };
+        self.joined([[0.0; N]; N], of_portion, |all, other| {
+            let mut i = 0;
+            while i < N {
+                let mut j = 0;
+                while j < N {
+                    all[i][j] += other[i][j];
+                    j += 1;
+                }
+                i += 1;
+            }
+        })
+    }
+
+    /// The same, from the first pixel of the label's box on, whose column is `left`.
+    #[inline(always)]
+    pub(super) fn powers_in_box<const N: usize>(
+        &self,
+        sums: View<'_, f64>,
+        powers: u32,
+        left: u32,
+    ) -> [[f64; N]; N] {
+        let column = self.origin()[1];
+        let before = i64::from(column) - i64::from(left);
+        shifted(self.powers(sums, powers), 0.0, before as f64)
+    }
 }
 
 /// The numbers that a run has handed over, in shared memory.

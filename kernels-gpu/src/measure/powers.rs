@@ -6,8 +6,8 @@
 use cuda_std::prelude::*;
 
 use super::ellipse::rounded;
-use super::pieces::{Run, SortedRuns};
 use super::portions::{Portion, SUM_BLOCK};
+use super::sorted_runs::{Run, SortedRuns};
 use super::sums::column_sums;
 use crate::trace::fragments::row_values::RowsOfValues;
 

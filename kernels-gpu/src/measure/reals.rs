@@ -5,9 +5,10 @@ use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE, warp_shuffle_xor};
 
 use super::ellipse::rounded;
-use super::pieces::{SortedRuns, store_wide, sum_of_warp};
+use super::pieces::{store_wide, sum_of_warp};
 use super::portions::{Portion, SUM_BLOCK};
 use super::powers::Weight;
+use super::sorted_runs::SortedRuns;
 use crate::trace::fragments::row_values::RowsOfValues;
 
 /// Words per portion: pixels, the least value, the greatest, the sum, and the sum of squared

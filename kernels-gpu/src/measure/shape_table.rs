@@ -4,8 +4,8 @@
 use cuda_std::math::sqrt;
 use cuda_std::prelude::*;
 
-use super::ellipse::{CenteredSums, Spread};
-use super::intensities::variance;
+use super::ellipse::{CenteredSums, Spread, rounded};
+use super::intensities::{floor_quotient, variance};
 use super::lengths;
 #[cfg(not(target_arch = "nvptx64"))]
 use super::sums::wanted;
@@ -90,6 +90,34 @@ pub struct ShapeTable<'a> {
     /// Sums of squared intensities.
     #[len(sizes.of(wanted::SQUARES), zeroed)]
     pub intensity_squares: ViewMut<'a, u64>,
+}
+
+/// Numbers of a label's runs and of its pairs and squares of neighbouring pixels: see
+/// [`ShapeTable`].
+#[derive(Clone, Copy)]
+pub(super) struct PairCounts {
+    pub(super) runs: u64,
+    pub(super) below: u64,
+    pub(super) slanted: u64,
+    pub(super) squares: u64,
+    pub(super) diagonals: u64,
+}
+
+/// The sums of a label's pixels that columns follow from, computed when they are asked for.
+pub(super) trait ShapeSums {
+    /// Pixels.
+    fn pixels(&self) -> u64;
+    /// Sums of coordinates from the centroid on.
+    fn centered(&self) -> CenteredSums;
+    /// Border pixels that add 1 to the perimeter, √2, and the mean of both.
+    fn outline(&self) -> [u64; 3];
+    fn pairs(&self) -> PairCounts;
+    /// The least intensity and the greatest.
+    fn extremes(&self) -> [i64; 2];
+    /// The sum of intensities.
+    fn intensities(&self) -> i128;
+    /// The sum of squared intensities.
+    fn intensity_squares(&self) -> i128;
 }
 
 /// Sums of squared rows, of rows times columns, and of squared columns.
@@ -191,16 +219,33 @@ impl ShapeTable<'_> {
             self.intensity_squares.atomic_add(slot, tally.squares);
         }
     }
+}
 
-    /// The sums of a label's coordinates, counted from the pixel at its centroid.
+/// The sums in a slot.
+#[derive(Clone, Copy)]
+struct SlotSums<'a> {
+    table: LabelTable<'a>,
+    shapes: ShapeTable<'a>,
+    slot: u32,
+    /// The bit of the intensities' sign, or 0.
+    sign: u32,
+}
+
+impl ShapeSums for SlotSums<'_> {
     #[inline(always)]
-    fn centered(&self, table: LabelTable<'_>, slot: u32) -> CenteredSums {
+    fn pixels(&self) -> u64 {
+        self.table.areas.ld(self.slot)
+    }
+
+    #[inline(always)]
+    fn centered(&self) -> CenteredSums {
+        let (table, shapes, slot) = (self.table, self.shapes, self.slot);
         let pixels = table.areas.ld(slot);
         let (rows, columns) = (table.rows.ld(slot), table.columns.ld(slot));
         // No label of a table has no pixels.
         let center = |sum: u64| sum.checked_div(pixels).unwrap_or_default();
         let (y, x) = (center(rows), center(columns));
-        let (rr, rc, cc) = (self.rr.ld(slot), self.rc.ld(slot), self.cc.ld(slot));
+        let (rr, rc, cc) = (shapes.rr.ld(slot), shapes.rc.ld(slot), shapes.cc.ld(slot));
         // Sums of an image fit 64 bits, and so do those around a pixel of it.
         let square = |products: u64, sum: u64, at: u64| {
             let moved = products
@@ -221,6 +266,45 @@ impl ShapeTable<'_> {
             rc: i128::from(both.cast_signed()),
             cc: square(cc, columns, x),
         }
+    }
+
+    #[inline(always)]
+    fn outline(&self) -> [u64; 3] {
+        let Self { shapes, slot, .. } = *self;
+        [shapes.straight, shapes.oblique, shapes.mixed].map(|counts| counts.ld(slot).into())
+    }
+
+    #[inline(always)]
+    fn pairs(&self) -> PairCounts {
+        let Self { shapes, slot, .. } = *self;
+        PairCounts {
+            runs: shapes.runs.ld(slot).into(),
+            below: shapes.below.ld(slot).into(),
+            slanted: shapes.slanted.ld(slot).into(),
+            squares: shapes.squares.ld(slot).into(),
+            diagonals: shapes.diagonals.ld(slot).into(),
+        }
+    }
+
+    #[inline(always)]
+    fn extremes(&self) -> [i64; 2] {
+        let lifted = [
+            u32::MAX - self.shapes.least.ld(self.slot),
+            self.shapes.greatest.ld(self.slot),
+        ];
+        lifted.map(|number| i64::from(number) - i64::from(self.sign))
+    }
+
+    #[inline(always)]
+    fn intensities(&self) -> i128 {
+        // Fewer than 2³¹ numbers of 32 bits: their sum fits 63 bits.
+        let lifted = self.shapes.intensities.ld(self.slot).cast_signed();
+        (lifted - self.pixels().cast_signed() * i64::from(self.sign)).into()
+    }
+
+    #[inline(always)]
+    fn intensity_squares(&self) -> i128 {
+        self.shapes.intensity_squares.ld(self.slot).into()
     }
 }
 
@@ -317,6 +401,94 @@ pub struct ShapeColumns<'a> {
     pub intensity_std: ViewMut<'a, f64>,
 }
 
+impl ShapeColumns<'_> {
+    /// Writes the wanted columns of a row.
+    #[inline(always)]
+    pub(super) fn write(&self, row: u32, sums: &impl ShapeSums, wanted: u32, spacing: [f64; 2]) {
+        const OF_ELLIPSE: u32 = shape_column::INERTIA
+            | shape_column::EIGENVALUES
+            | shape_column::AXIS_MAJOR
+            | shape_column::AXIS_MINOR
+            | shape_column::ECCENTRICITY
+            | shape_column::ORIENTATION;
+        if wanted & OF_ELLIPSE != 0 {
+            self.write_ellipse(row, &sums.centered(), wanted, spacing);
+        }
+        if wanted & shape_column::PERIMETER != 0 {
+            let length = lengths::perimeter(sums.outline()) * spacing[0];
+            self.perimeter.st(row, length);
+        }
+        if wanted & shape_column::CROFTON != 0 {
+            let (pixels, pairs) = (sums.pixels(), sums.pairs());
+            let straight = pairs.runs + (pixels - pairs.below);
+            let oblique = 2 * pixels - pairs.slanted;
+            let length = lengths::crofton(straight, oblique) * spacing[0];
+            self.crofton.st(row, length);
+        }
+        if wanted & (shape_column::EULER_4 | shape_column::EULER_8) != 0 {
+            let pairs = sums.pairs();
+            let [runs, below, squares, diagonals] =
+                [pairs.runs, pairs.below, pairs.squares, pairs.diagonals].map(u64::cast_signed);
+            // planted: measure-shape-euler
+            let sides = runs - below + squares;
+            if wanted & shape_column::EULER_4 != 0 {
+                self.euler_4.st(row, sides);
+            }
+            if wanted & shape_column::EULER_8 != 0 {
+                self.euler_8.st(row, sides - diagonals);
+            }
+        }
+        if wanted & (shape_column::INTENSITY_MIN | shape_column::INTENSITY_MAX) != 0 {
+            let [least, greatest] = sums.extremes();
+            if wanted & shape_column::INTENSITY_MIN != 0 {
+                self.intensity_min.st(row, least as f64);
+            }
+            if wanted & shape_column::INTENSITY_MAX != 0 {
+                self.intensity_max.st(row, greatest as f64);
+            }
+        }
+        if wanted & (shape_column::INTENSITY_MEAN | shape_column::INTENSITY_STD) != 0 {
+            let (pixels, sum) = (sums.pixels(), sums.intensities());
+            if wanted & shape_column::INTENSITY_MEAN != 0 {
+                self.intensity_mean.st(row, rounded(sum) / pixels as f64);
+            }
+            if wanted & shape_column::INTENSITY_STD != 0 {
+                let center = floor_quotient(sum, pixels).into();
+                let of_all = variance(pixels.into(), sum, sums.intensity_squares(), center);
+                self.intensity_std.st(row, sqrt(of_all));
+            }
+        }
+    }
+
+    /// Writes the wanted columns of a row that follow from the label's ellipse.
+    #[inline(always)]
+    fn write_ellipse(&self, row: u32, sums: &CenteredSums, wanted: u32, spacing: [f64; 2]) {
+        let ellipse = Spread::of(sums).ellipse(spacing);
+        if wanted & shape_column::INERTIA != 0 {
+            self.inertia_00.st(row, ellipse.a);
+            self.inertia_01.st(row, ellipse.b);
+            self.inertia_10.st(row, ellipse.b);
+            self.inertia_11.st(row, ellipse.c);
+        }
+        if wanted & shape_column::EIGENVALUES != 0 {
+            self.greater.st(row, ellipse.major);
+            self.lesser.st(row, ellipse.minor);
+        }
+        if wanted & shape_column::AXIS_MAJOR != 0 {
+            self.axis_major.st(row, ellipse.axis_major_length());
+        }
+        if wanted & shape_column::AXIS_MINOR != 0 {
+            self.axis_minor.st(row, ellipse.axis_minor_length());
+        }
+        if wanted & shape_column::ECCENTRICITY != 0 {
+            self.eccentricity.st(row, ellipse.eccentricity());
+        }
+        if wanted & shape_column::ORIENTATION != 0 {
+            self.orientation.st(row, ellipse.orientation());
+        }
+    }
+}
+
 /// Writes the wanted columns, whose sums the tables have. Numbers are those that the processor
 /// computes from the same sums. `sums` are the bits of the sums that the table has, and `sign` is
 /// that of [`Intensities`](super::shapes::Intensities).
@@ -357,89 +529,11 @@ pub unsafe fn write_shape_columns(
     let Some(row) = table.row_of(slot, before, &shape) else {
         return;
     };
-    let pixels = table.areas.ld(slot);
-    let of_ellipse = shape_column::INERTIA
-        | shape_column::EIGENVALUES
-        | shape_column::AXIS_MAJOR
-        | shape_column::AXIS_MINOR
-        | shape_column::ECCENTRICITY
-        | shape_column::ORIENTATION;
-    if wanted & of_ellipse != 0 {
-        let ellipse = Spread::of(&shapes.centered(table, slot)).ellipse(shape.spacing);
-        if wanted & shape_column::INERTIA != 0 {
-            columns.inertia_00.st(row, ellipse.a);
-            columns.inertia_01.st(row, ellipse.b);
-            columns.inertia_10.st(row, ellipse.b);
-            columns.inertia_11.st(row, ellipse.c);
-        }
-        if wanted & shape_column::EIGENVALUES != 0 {
-            columns.greater.st(row, ellipse.major);
-            columns.lesser.st(row, ellipse.minor);
-        }
-        if wanted & shape_column::AXIS_MAJOR != 0 {
-            columns.axis_major.st(row, ellipse.axis_major_length());
-        }
-        if wanted & shape_column::AXIS_MINOR != 0 {
-            columns.axis_minor.st(row, ellipse.axis_minor_length());
-        }
-        if wanted & shape_column::ECCENTRICITY != 0 {
-            columns.eccentricity.st(row, ellipse.eccentricity());
-        }
-        if wanted & shape_column::ORIENTATION != 0 {
-            columns.orientation.st(row, ellipse.orientation());
-        }
-    }
-    let count = |counts: ViewMut<'_, u32>| u64::from(counts.ld(slot));
-    if wanted & shape_column::PERIMETER != 0 {
-        let outline = [
-            count(shapes.straight),
-            count(shapes.oblique),
-            count(shapes.mixed),
-        ];
-        let length = lengths::perimeter(outline) * shape.spacing[0];
-        columns.perimeter.st(row, length);
-    }
-    if wanted & shape_column::CROFTON != 0 {
-        let straight = count(shapes.runs) + (pixels - count(shapes.below));
-        let oblique = 2 * pixels - count(shapes.slanted);
-        let length = lengths::crofton(straight, oblique) * shape.spacing[0];
-        columns.crofton.st(row, length);
-    }
-    if wanted & (shape_column::EULER_4 | shape_column::EULER_8) != 0 {
-        let count = |counts: ViewMut<'_, u32>| i64::from(counts.ld(slot));
-        // planted: measure-shape-euler
-        let sides = count(shapes.runs) - count(shapes.below) + count(shapes.squares);
-        if wanted & shape_column::EULER_4 != 0 {
-            columns.euler_4.st(row, sides);
-        }
-        if wanted & shape_column::EULER_8 != 0 {
-            columns.euler_8.st(row, sides - count(shapes.diagonals));
-        }
-    }
-    let number = |lifted: u32| (i64::from(lifted) - i64::from(sign)) as f64;
-    if wanted & shape_column::INTENSITY_MIN != 0 {
-        columns
-            .intensity_min
-            .st(row, number(u32::MAX - shapes.least.ld(slot)));
-    }
-    if wanted & shape_column::INTENSITY_MAX != 0 {
-        columns
-            .intensity_max
-            .st(row, number(shapes.greatest.ld(slot)));
-    }
-    if wanted & (shape_column::INTENSITY_MEAN | shape_column::INTENSITY_STD) != 0 {
-        // Fewer than 2³¹ numbers of 32 bits: their sum fits 63 bits.
-        let count = pixels.cast_signed();
-        let sum = shapes.intensities.ld(slot).cast_signed() - count * i64::from(sign);
-        if wanted & shape_column::INTENSITY_MEAN != 0 {
-            columns.intensity_mean.st(row, sum as f64 / count as f64);
-        }
-        if wanted & shape_column::INTENSITY_STD != 0 {
-            // No label of a table has no pixels.
-            let center = sum.checked_div_euclid(count).unwrap_or_default();
-            let squares = i128::from(shapes.intensity_squares.ld(slot));
-            let of_all = variance(count.into(), sum.into(), squares, center.into());
-            columns.intensity_std.st(row, sqrt(of_all));
-        }
-    }
+    let sums = SlotSums {
+        table,
+        shapes,
+        slot,
+        sign,
+    };
+    columns.write(row, &sums, wanted, shape.spacing);
 }

@@ -7,9 +7,8 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
 
-use super::pieces::{
-    Piece, Run, SortedRuns, least_of_warp, pieces, short_sum_of_warp, store_wide, sum_of_warp,
-};
+use super::pieces::{Piece, least_of_warp, pieces, short_sum_of_warp, store_wide, sum_of_warp};
+use super::sorted_runs::{Run, SortedRuns};
 use crate::image::equality::EqualityPlanes;
 
 /// Threads per block.

@@ -6,8 +6,36 @@
 use cuda_std::math::sqrt;
 use cuda_std::prelude::*;
 
+use crate::trace::pixels::Raster;
+
 /// Threads per block.
 const BLOCK: u32 = 256;
+
+/// The fewest slots of the largest table.
+const FEWEST_SLOTS: u64 = 256;
+/// Pixels per slot of the largest table: with 40 bytes per slot, and up to 124 for all sums, it
+/// takes less memory than lists of runs do.
+const LEAST_PIXELS: u64 = 4;
+
+/// The number of slots of an image's table with a slot for this number of pixels each, if that is
+/// not too few.
+#[must_use]
+#[inline(always)]
+pub const fn slots(pixels: u64, pixels_per_slot: u64) -> u32 {
+    let slots = pixels / pixels_per_slot;
+    (if slots < FEWEST_SLOTS {
+        FEWEST_SLOTS
+    } else {
+        slots
+    }) as u32
+}
+
+/// The number of slots of the largest table that an image may have.
+#[must_use]
+#[inline(always)]
+pub const fn most_slots(pixels: u64) -> u32 {
+    slots(pixels, LEAST_PIXELS)
+}
 
 /// What is summed up of each label. The sizes are the number of slots.
 ///
@@ -81,6 +109,24 @@ impl LabelTable<'_> {
         if next == row { None } else { Some(row) }
     }
 
+    /// Notes a label that has no slot.
+    #[inline(always)]
+    pub(super) fn note_beyond(&self, label: u64) {
+        // Most of them are less than one that has been noted, and many threads would add.
+        // planted: measure-beyond
+        if self.beyond.ld_relaxed(0, Device) < label {
+            self.beyond.atomic_max(0, label);
+        }
+    }
+
+    /// Whether a label has been noted for which the largest table of this image has no slot.
+    #[inline(always)]
+    pub(super) fn is_given_up(&self, raster: Raster) -> bool {
+        let pixels = u64::from(raster.width) * u64::from(raster.height);
+        // planted: measure-given-up
+        self.beyond.ld_relaxed(0, Device) > most_slots(pixels).into()
+    }
+
     /// Adds pixels to a slot.
     #[inline(always)]
     pub(super) fn add(&self, slot: u32, tally: &Tally) {
@@ -145,8 +191,7 @@ pub mod column {
     pub const EXTENT: u32 = 256;
 }
 
-/// A number of rows, and the columns that have them: those of [`Columns`], or of
-/// [`ShapeColumns`](super::shape_table::ShapeColumns).
+/// A number of rows, and the columns that have them: those of [`Columns`], for instance.
 #[cfg(not(target_arch = "nvptx64"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnSizes {
@@ -161,6 +206,29 @@ impl ColumnSizes {
     /// Elements of a column.
     pub(super) const fn of(self, bit: u32) -> u32 {
         if self.wanted & bit != 0 { self.rows } else { 0 }
+    }
+}
+
+/// The two columns of points. The sizes are the number of labels, or 0.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, KernelParam)]
+#[lengths(u32, buffers = PointBuffers)]
+pub struct Points<'a> {
+    /// Rows of the image.
+    #[len(*sizes)]
+    pub rows: ViewMut<'a, f64>,
+    /// Columns of the image.
+    #[len(*sizes)]
+    pub columns: ViewMut<'a, f64>,
+}
+
+impl Points<'_> {
+    /// Writes the point that is `local` from the pixel at `corner`, in a row of the table.
+    #[inline(always)]
+    pub(super) fn write(&self, row: u32, corner: [u32; 2], local: [f64; 2], shape: &TableShape) {
+        let [dy, dx] = shape.spacing;
+        self.rows.st(row, (local[0] + f64::from(corner[0])) * dy);
+        self.columns.st(row, (local[1] + f64::from(corner[1])) * dx);
     }
 }
 
@@ -193,18 +261,12 @@ pub struct Columns<'a> {
     /// The area of the box.
     #[len(sizes.of(column::BOX_AREA))]
     pub box_area: ViewMut<'a, f64>,
-    /// The row of the centroid.
+    /// The centroid.
     #[len(sizes.of(column::CENTROID))]
-    pub centroid_row: ViewMut<'a, f64>,
-    /// The column of the centroid.
-    #[len(sizes.of(column::CENTROID))]
-    pub centroid_column: ViewMut<'a, f64>,
-    /// The same, from the box's first row on.
+    pub centroid: Points<'a>,
+    /// The same, from the box's first pixel on.
     #[len(sizes.of(column::LOCAL_CENTROID))]
-    pub local_row: ViewMut<'a, f64>,
-    /// The same, from the box's first column on.
-    #[len(sizes.of(column::LOCAL_CENTROID))]
-    pub local_column: ViewMut<'a, f64>,
+    pub local_centroid: Points<'a>,
     /// The diameter of the circle of the same area.
     #[len(sizes.of(column::DIAMETER))]
     pub diameter: ViewMut<'a, f64>,
@@ -229,6 +291,77 @@ impl TableShape {
     pub(super) fn area(self, pixels: u64) -> f64 {
         let [dy, dx] = self.spacing;
         pixels as f64 * (dy * dx)
+    }
+}
+
+/// A label's box, its number of pixels, and the sums of their coordinates.
+#[derive(Clone, Copy)]
+pub(super) struct BoxSums {
+    pub(super) pixels: u64,
+    /// The sum of rows, from the box's first one on, as the processor computes centroids.
+    pub(super) rows: u64,
+    /// The sum of columns, from the box's first one on.
+    pub(super) columns: u64,
+    /// The box: its first row and column, and those after the last.
+    pub(super) top: u32,
+    pub(super) left: u32,
+    pub(super) bottom: u32,
+    pub(super) right: u32,
+}
+
+impl Columns<'_> {
+    /// Writes the wanted columns of a row.
+    #[inline(always)]
+    pub(super) fn write(
+        &self,
+        row: u32,
+        label: i64,
+        sums: &BoxSums,
+        wanted: u32,
+        shape: &TableShape,
+    ) {
+        let BoxSums {
+            pixels,
+            top,
+            left,
+            bottom,
+            right,
+            ..
+        } = *sums;
+        if wanted & column::LABEL != 0 {
+            self.label.st(row, label);
+        }
+        if wanted & column::PIXELS != 0 {
+            self.pixels.st(row, pixels.cast_signed());
+        }
+        if wanted & column::BOX != 0 {
+            self.top.st(row, top.into());
+            self.left.st(row, left.into());
+            self.bottom.st(row, bottom.into());
+            self.right.st(row, right.into());
+        }
+        let area = shape.area(pixels);
+        let box_area = shape.area(u64::from(bottom - top) * u64::from(right - left));
+        if wanted & column::AREA != 0 {
+            self.area.st(row, area);
+        }
+        if wanted & column::BOX_AREA != 0 {
+            self.box_area.st(row, box_area);
+        }
+        let centroid = [sums.rows, sums.columns].map(|sum| sum as f64 / pixels as f64);
+        if wanted & column::CENTROID != 0 {
+            self.centroid.write(row, [top, left], centroid, shape);
+        }
+        if wanted & column::LOCAL_CENTROID != 0 {
+            self.local_centroid.write(row, [0; 2], centroid, shape);
+        }
+        if wanted & column::DIAMETER != 0 {
+            self.diameter
+                .st(row, sqrt(4.0 * area / core::f64::consts::PI));
+        }
+        if wanted & column::EXTENT != 0 {
+            self.extent.st(row, area / box_area);
+        }
     }
 }
 
@@ -266,55 +399,17 @@ pub unsafe fn write_columns(
     let pixels = table.areas.ld(slot);
     let top = u32::MAX - table.tops.ld(slot);
     let left = u32::MAX - table.lefts.ld(slot);
-    let (bottom, right) = (table.bottoms.ld(slot), table.rights.ld(slot));
-    if wanted & column::LABEL != 0 {
-        columns.label.st(row, i64::from(slot) + 1);
-    }
-    if wanted & column::PIXELS != 0 {
-        columns.pixels.st(row, pixels.cast_signed());
-    }
-    if wanted & column::BOX != 0 {
-        columns.top.st(row, top.into());
-        columns.left.st(row, left.into());
-        columns.bottom.st(row, bottom.into());
-        columns.right.st(row, right.into());
-    }
-    let [dy, dx] = shape.spacing;
-    let area = shape.area(pixels);
-    let box_pixels = u64::from(bottom - top) * u64::from(right - left);
-    let box_area = shape.area(box_pixels);
-    if wanted & column::AREA != 0 {
-        columns.area.st(row, area);
-    }
-    if wanted & column::BOX_AREA != 0 {
-        columns.box_area.st(row, box_area);
-    }
-    if wanted & (column::CENTROID | column::LOCAL_CENTROID) != 0 {
-        // From the box's first pixel, as the processor computes it. A sum is at most the product of
-        // the numbers of pixels and of rows or columns, and its half in a whole image: below 2⁶⁴.
+    let sums = BoxSums {
+        pixels,
+        // A sum is at most the product of the numbers of pixels and of rows or columns, and its
+        // half in a whole image: below 2⁶⁴.
         // planted: measure-table-origin
-        let rows = table.rows.ld(slot) - pixels * u64::from(top);
-        let across = table.columns.ld(slot) - pixels * u64::from(left);
-        let local = [rows as f64 / pixels as f64, across as f64 / pixels as f64];
-        if wanted & column::CENTROID != 0 {
-            columns
-                .centroid_row
-                .st(row, (f64::from(top) + local[0]) * dy);
-            columns
-                .centroid_column
-                .st(row, (f64::from(left) + local[1]) * dx);
-        }
-        if wanted & column::LOCAL_CENTROID != 0 {
-            columns.local_row.st(row, local[0] * dy);
-            columns.local_column.st(row, local[1] * dx);
-        }
-    }
-    if wanted & column::DIAMETER != 0 {
-        columns
-            .diameter
-            .st(row, sqrt(4.0 * area / core::f64::consts::PI));
-    }
-    if wanted & column::EXTENT != 0 {
-        columns.extent.st(row, area / box_area);
-    }
+        rows: table.rows.ld(slot) - pixels * u64::from(top),
+        columns: table.columns.ld(slot) - pixels * u64::from(left),
+        top,
+        left,
+        bottom: table.bottoms.ld(slot),
+        right: table.rights.ld(slot),
+    };
+    columns.write(row, i64::from(slot) + 1, &sums, wanted, &shape);
 }

@@ -210,7 +210,9 @@ fn sum_tile<T: ValueBits + Default>(
     let tile = Tile::of_block(raster);
     own.clear(t);
     // planted: measure-tile-clear
-    thread::sync_threads();
+    if thread::sync_threads_or(t == 0 && table.is_given_up(raster)) {
+        return;
+    }
     let x = tile.left + t;
     let height = tile.height(raster);
     if x < raster.width {
@@ -245,7 +247,7 @@ fn sum_tile<T: ValueBits + Default>(
                 if here <= most && here <= table.slots().into() {
                     label = here as u32;
                 } else if here <= most {
-                    table.beyond.atomic_max(0, here);
+                    table.note_beyond(here);
                 }
             }
         });
@@ -271,6 +273,7 @@ macro_rules! tiles_kernel {
     ($name:ident, $t:ty, $what:literal) => {
         #[doc = concat!("Adds the pixels of each tile to its labels' sums, for labels of ", $what)]
         /// bits. Labels are the values from 1 to `most`; the greatest without a slot is noted.
+        /// Once it is one for which the largest table has none, no more sums are added.
         ///
         /// Launch: [`blocks`] blocks. Reads each value once and 1 bit per pixel of a mask, and adds
         /// some 40 bytes per tile and label.

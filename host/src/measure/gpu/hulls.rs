@@ -10,11 +10,12 @@ use trazar_kernels::measure::hulls::{
 use trazar_kernels::measure::table::{ColumnSizes, TableShape};
 
 use super::DeviceColumnValues::Floats;
+use super::columns::{columns_of, table_in_order};
 use super::runs::Sorted;
-use super::{DeviceMeasures, columns_of, table_in_order, warp_blocks};
+use super::{DeviceMeasures, warp_blocks};
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer, OnGpu};
-use crate::measure::{MeasureOptions, Property};
+use crate::measure::Property;
 use crate::memory::push;
 
 /// The most rows of boxes in a batch, if the image has fewer runs; otherwise it is the number of
@@ -32,22 +33,18 @@ pub(super) const fn column_of(property: Property) -> Option<u32> {
     })
 }
 
-/// The table of these properties, all of which [follow](column_of) from hulls or holes. `sorted` is
-/// `None` if there are no runs.
-pub(super) fn measure<G: Gpu>(
+/// The table of these properties, all of which [follow](column_of) from hulls or holes.
+pub(super) fn table<G: Gpu>(
     gpu: &G,
-    sorted: Option<&mut Sorted<G>>,
-    options: &MeasureOptions,
+    sorted: &mut Sorted<G>,
+    properties: &[Property],
+    spacing: [f64; 2],
 ) -> Result<DeviceMeasures<G>> {
-    let properties = options.properties.as_slice();
     let sizes = ColumnSizes {
-        rows: sorted.as_ref().map_or(0, |sorted| sorted.rows()),
+        rows: sorted.rows(),
         wanted: columns_of(properties, column_of),
     };
-    let columns = match sorted {
-        Some(sorted) => write_columns(gpu, sorted, sizes, options.spacing)?,
-        None => HullColumnBuffers::alloc(&OnGpu(gpu.clone()), &sizes)?,
-    };
+    let columns = write_columns(gpu, sorted, sizes, spacing)?;
     let columns = [
         (Property::AreaConvex, columns.area_convex),
         (Property::Solidity, columns.solidity),

@@ -5,7 +5,7 @@ use trazar_kernels::measure::intensities::{
     self, sum_intensities_of_i16, sum_intensities_of_i32, sum_intensities_of_u8,
     sum_intensities_of_u16, sum_intensities_of_u32,
 };
-use trazar_kernels::measure::pieces::{SortedRuns, pieces};
+use trazar_kernels::measure::pieces::pieces;
 use trazar_kernels::measure::portions;
 use trazar_kernels::measure::powers::{
     sum_weighted_of_f32, sum_weighted_of_f64, sum_weighted_of_i16, sum_weighted_of_i32,
@@ -13,11 +13,12 @@ use trazar_kernels::measure::powers::{
 };
 use trazar_kernels::measure::reals::{self, sum_reals_of_f32, sum_reals_of_f64, sum_reals_of_i64};
 use trazar_kernels::measure::shapes::Intensities;
+use trazar_kernels::measure::sorted_runs::SortedRuns;
 use trazar_kernels::trace::fragments::row_values::RowsOfValues;
 
 use super::warp_blocks;
 use crate::error::Result;
-use crate::gpu::{Gpu, GpuBuffer, GpuLauncher};
+use crate::gpu::{Gpu, GpuBuffer, GpuLauncher, nothing};
 use crate::image::gpu::{as_bits, check_pitch, no_intensities, upload_samples};
 use crate::image::{Samples, check_size};
 use crate::measure::Intensity;
@@ -113,6 +114,18 @@ pub struct SummedOver<'a> {
     /// Powers of coordinates in weighted sums.
     pub(super) powers: u32,
     pub(super) with_deviations: bool,
+}
+
+impl<'a> SummedOver<'a> {
+    /// The pieces of runs.
+    pub(super) fn pieces(runs: SortedRuns<'a>) -> Self {
+        Self {
+            runs,
+            portions: nothing(),
+            powers: 0,
+            with_deviations: false,
+        }
+    }
 }
 
 /// A type of intensities, as kernels sum it up.

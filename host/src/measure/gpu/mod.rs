@@ -1,33 +1,34 @@
-//! Measures of labels in a GPU's memory. Most become columns there: by [`tiles`], or from the runs
-//! of each label, by [`hulls`] and [`portions`]. For higher and weighted moments, and for labels
-//! that are large numbers, kernels sum up the runs, and the processor computes the columns from the
-//! sums, by the code for its own sums.
+//! Measures of labels in a GPU's memory: columns made by [`tiles`], or from the runs of each label,
+//! by [`hulls`], [`pieces`], [`portions`] and [`moments`].
 
+mod columns;
 mod hulls;
 mod intensities;
+mod moments;
+mod pieces;
 mod portions;
 mod result;
 mod runs;
 mod tiles;
 
 use cuda_std::warp::WARP_SIZE;
-use trazar_kernels::measure::pieces::pieces;
-use trazar_kernels::measure::sums;
 use trazar_kernels::trace::fragments::row_values::RowsOfValues;
 
+use columns::table_without_rows;
 pub use intensities::DeviceIntensities;
 pub(in crate::measure) use intensities::DeviceIntensity;
+use moments::{MomentKind, SumsForMoments};
+use pieces::SumsOfPieces;
 use portions::SumsOfPortions;
 pub use result::{DeviceColumn, DeviceColumnValues, DeviceMeasures};
 use runs::Sorted;
 
-use super::intensities::{AnyIntensities, Intensity, Kind, with_intensities};
+use super::intensities::{AnyIntensities, Intensity, with_intensities};
 use super::labels::{Label, with_labels};
-use super::records::{Records, wanted};
-use super::strip::Sums;
-use super::{MeasureOptions, Measures, Property, check, check_options, table_of};
+use super::strip::Needs;
+use super::{MeasureOptions, Measures, Property, check};
 use crate::error::{Error, Result};
-use crate::gpu::{Gpu, GpuBuffer};
+use crate::gpu::Gpu;
 use crate::image::gpu::{AnyValues, DeviceValues};
 
 /// Measures labels on one GPU. Clones work on the same queue.
@@ -79,7 +80,8 @@ impl<G: Gpu> DeviceMeasurer<G> {
     /// unless a single box has more. Finding holes takes 4 bytes per run, and both take up to 40
     /// bytes per label. Weighted and higher moments take 128 bytes per label and strip of some 2¹⁹
     /// pixels. Weighted centroids take 32 bytes, and intensities that are floating-point numbers or
-    /// of 64 bits take 56.
+    /// of 64 bits take 56. Exact sums, which central moments and the properties of greater labels
+    /// follow from, take up to 240 bytes per label.
     ///
     /// # Errors
     /// Those of [`Engine::measure`](crate::Engine::measure);
@@ -90,11 +92,10 @@ impl<G: Gpu> DeviceMeasurer<G> {
         labels: &DeviceValues<G, L>,
         options: &MeasureOptions,
     ) -> Result<Measures> {
-        self.find(labels, options)?.on_host(options)
+        self.measure_on_device(labels, options)?.to_host()
     }
 
-    /// As [`measure`](Self::measure), with the table in the GPU's memory. What the processor
-    /// computes is copied there.
+    /// As [`measure`](Self::measure), with the table in the GPU's memory.
     ///
     /// ```
     /// use trazar::emulator::Emulator;
@@ -118,15 +119,6 @@ impl<G: Gpu> DeviceMeasurer<G> {
         labels: &DeviceValues<G, L>,
         options: &MeasureOptions,
     ) -> Result<DeviceMeasures<G>> {
-        self.find(labels, options)?.on_device(&self.gpu, options)
-    }
-
-    /// Measures labels without intensities.
-    fn find<L: Label>(
-        &self,
-        labels: &DeviceValues<G, L>,
-        options: &MeasureOptions,
-    ) -> Result<Found<G>> {
         check_on_gpu(size_of(labels), None, options)?;
         // SAFETY: there are no intensities.
         unsafe { self.find_columns::<L, u8>(labels, None, options) }
@@ -143,12 +135,11 @@ impl<G: Gpu> DeviceMeasurer<G> {
         intensities: &DeviceIntensities<G, I>,
         options: &MeasureOptions,
     ) -> Result<Measures> {
-        self.find_intensities(labels, intensities, options)?
-            .on_host(options)
+        self.measure_intensities_on_device(labels, intensities, options)?
+            .to_host()
     }
 
     /// As [`measure_intensities`](Self::measure_intensities), with the table in the GPU's memory.
-    /// What the processor computes is copied there.
     ///
     /// # Errors
     /// Those of [`measure_intensities`](Self::measure_intensities).
@@ -158,17 +149,6 @@ impl<G: Gpu> DeviceMeasurer<G> {
         intensities: &DeviceIntensities<G, I>,
         options: &MeasureOptions,
     ) -> Result<DeviceMeasures<G>> {
-        self.find_intensities(labels, intensities, options)?
-            .on_device(&self.gpu, options)
-    }
-
-    /// Measures labels with intensities.
-    fn find_intensities<L: Label, I: Intensity>(
-        &self,
-        labels: &DeviceValues<G, L>,
-        intensities: &DeviceIntensities<G, I>,
-        options: &MeasureOptions,
-    ) -> Result<Found<G>> {
         check_on_gpu(size_of(labels), Some(intensities.size()), options)?;
         intensities.using(&self.gpu, |rows| {
             // SAFETY: the sizes have been compared, and the intensities have been acquired.
@@ -185,103 +165,128 @@ impl<G: Gpu> DeviceMeasurer<G> {
         labels: &DeviceValues<G, L>,
         light: Option<RowsOfValues<'_, I>>,
         options: &MeasureOptions,
-    ) -> Result<Found<G>> {
-        let gpu = &self.gpu;
-        let all = options.properties.as_slice().iter().copied();
-        let (of_hulls, others): (Vec<_>, Vec<_>) =
-            all.partition(|&property| hulls::column_of(property).is_some());
+    ) -> Result<DeviceMeasures<G>> {
+        let (gpu, all) = (&self.gpu, options.properties.as_slice());
+        let (of_hulls, others) = split(all, |property| hulls::column_of(property).is_some());
         let size = [labels.width(), labels.height()];
         let in_tables = light.and_then(I::in_tables);
-        let (mut by_tiles, mut by_runs) = tiles::split(&others, size, in_tables);
-        let of_portions = |properties: &[Property]| {
-            let follows = |&property: &_| portions::column_of(property, !I::HAS_SQUARES).is_some();
-            properties.iter().all(follows)
-        };
-        if !of_portions(&by_runs) && tiles::follow_from_boxes(&by_tiles) {
-            // Sums of runs come with areas and boxes.
+        let (mut by_tiles, mut by_runs) =
+            split(&others, |property| tiles::gives(property, size, in_tables));
+        if ByRuns::of::<I>(&by_runs).needs_pieces() && tiles::follow_from_boxes(&by_tiles) {
+            // Sums of pieces come with areas and boxes.
             by_tiles.clear();
             by_runs.clone_from(&others);
         }
-        let mut found = Found::default();
-        if !by_tiles.is_empty() || options.properties.as_slice().is_empty() {
+        let mut tables = Vec::new();
+        if !by_tiles.is_empty() || all.is_empty() {
             let options = options.clone().properties(by_tiles);
             match tiles::measure(gpu, labels, in_tables, &options)? {
-                Some(table) => found.on_device.push(table),
+                Some(table) => tables.push(table),
                 None => by_runs = others,
             }
         }
-        // A table without columns has rows, too.
-        let is_done = |found: &Found<G>| by_runs.is_empty() && !found.on_device.is_empty();
-        if of_hulls.is_empty() && is_done(&found) {
-            return Ok(found);
+        if let [table, ..] = &tables[..]
+            && by_runs.is_empty()
+            && of_hulls.is_empty()
+        {
+            return Ok(joined(table.len, tables, all));
         }
-        let mut sorted = Sorted::find(gpu, labels)?;
+        let Some(sorted) = &mut Sorted::find(gpu, labels)? else {
+            return table_without_rows(gpu, all);
+        };
         if !of_hulls.is_empty() {
-            let options = options.clone().properties(of_hulls);
-            let table = hulls::measure(gpu, sorted.as_mut(), &options)?;
-            found.on_device.push(table);
+            tables.push(hulls::table(gpu, sorted, &of_hulls, options.spacing)?);
         }
-        if is_done(&found) {
-            return Ok(found);
-        }
-        let of_portions = of_portions(&by_runs);
-        let options = options.clone().properties(by_runs);
-        if of_portions {
-            let sorted = sorted.as_mut();
+        if !by_runs.is_empty() {
+            let by_runs = ByRuns::of::<I>(&by_runs);
             // SAFETY: the caller's promise.
-            let table = unsafe { portions::measure(gpu, sorted, light, &options)? };
-            found.on_device.push(table);
-        } else {
-            let sums = match sorted {
-                // SAFETY: the caller's promise.
-                Some(sorted) => unsafe { self.sum_up::<L, I>(sorted, light, &options)? },
-                None => Sums::default(),
-            };
-            found.on_host = Some(table_of(&sums, &[], &options, Kind::of::<I>())?);
+            tables.extend(unsafe { by_runs.tables::<G, L, I>(gpu, sorted, light, options)? });
         }
-        Ok(found)
+        // A table without columns has rows, too.
+        Ok(joined(sorted.rows() as usize, tables, all))
+    }
+}
+
+/// The properties for which a condition holds, and the others, both in their order.
+fn split(
+    properties: &[Property],
+    condition: impl Fn(Property) -> bool,
+) -> (Vec<Property>, Vec<Property>) {
+    let all = properties.iter().copied();
+    all.partition(|&property| condition(property))
+}
+
+/// Properties that follow from sums of runs, by the sums that they follow from.
+struct ByRuns {
+    of_portions: Vec<Property>,
+    moments: Vec<Property>,
+    of_pieces: Vec<Property>,
+}
+
+impl ByRuns {
+    /// These properties, of intensities of type `I`.
+    fn of<I: Intensity>(properties: &[Property]) -> Self {
+        let (moments, others) = split(properties, |property| MomentKind::of(property).is_some());
+        let (of_portions, of_pieces) = split(&others, |property| {
+            portions::column_of(property, !I::HAS_SQUARES).is_some()
+        });
+        Self {
+            of_portions,
+            moments,
+            of_pieces,
+        }
     }
 
-    /// The sums that the properties need, of all labels in ascending order.
+    /// Whether any moments need exact sums.
+    fn has_exact_moments(&self) -> bool {
+        let mut kinds = self.moments.iter().copied().filter_map(MomentKind::of);
+        kinds.any(MomentKind::is_exact)
+    }
+
+    fn needs_pieces(&self) -> bool {
+        !self.of_pieces.is_empty() || self.has_exact_moments()
+    }
+
+    /// Their tables.
     ///
     /// # Safety
     /// Intensities have the labels' size, and the queue has acquired them.
-    unsafe fn sum_up<L: Label, I: Intensity>(
+    unsafe fn tables<G: Gpu, L: Label, I: Intensity>(
         &self,
-        mut sorted: Sorted<G>,
+        gpu: &G,
+        sorted: &mut Sorted<G>,
         light: Option<RowsOfValues<'_, I>>,
         options: &MeasureOptions,
-    ) -> Result<Sums> {
-        let needs = check_options(options, light.is_some())?;
-        let gpu = &self.gpu;
-        let wanted = wanted(needs);
-        let words = sums::words(wanted) as usize;
-        let count = pieces(sorted.groups.values, sorted.len);
-        let on = &gpu.launcher();
-        let mut of_pieces = gpu.alloc(count as usize * words)?;
-        let (planes, runs) = sorted.views();
-        // SAFETY: the runs are those of the planes, and there is a record for each piece.
-        unsafe {
-            sums::sum_pieces::launch(
-                on,
-                warp_blocks(count, sums::BLOCK),
-                planes,
-                runs,
-                wanted,
-                of_pieces.view_mut(),
-            )?;
+    ) -> Result<Vec<DeviceMeasures<G>>> {
+        let spacing = options.spacing;
+        let of_portions = [&self.of_portions[..], &self.moments].concat();
+        let mut needs = Needs::of(&self.of_pieces);
+        needs.second |= self.has_exact_moments();
+        let pieces = match self.needs_pieces() {
+            // SAFETY: the caller's promise.
+            true => unsafe { SumsOfPieces::find(gpu, sorted, light, needs)? },
+            false => SumsOfPieces::none(gpu)?,
+        };
+        let mut tables = Vec::new();
+        if !self.of_pieces.is_empty() {
+            tables.push(pieces.table::<L>(gpu, sorted, &self.of_pieces, spacing)?);
+        }
+        if of_portions.is_empty() {
+            return Ok(tables);
         }
         // SAFETY: the caller's promise.
-        let portions = unsafe { SumsOfPortions::find(gpu, &mut sorted, light, options)? };
-        let records = Records {
-            begins: sorted.begins()?,
-            pieces: of_pieces.to_vec()?,
-            intensities: portions.intensities.to_vec()?,
-            has_reals: !I::HAS_SQUARES,
-            portions: portions.to_host()?,
-            needs,
-        };
-        records.join::<L>(sorted.background as usize)
+        let portions = unsafe { SumsOfPortions::find(gpu, sorted, light, &of_portions)? };
+        if !self.of_portions.is_empty() {
+            tables.push(portions.table(gpu, sorted, &self.of_portions, spacing)?);
+        }
+        if !self.moments.is_empty() {
+            let sums = SumsForMoments {
+                portions: &portions,
+                pieces: &pieces,
+            };
+            tables.push(sums.table(gpu, sorted, &self.moments, spacing)?);
+        }
+        Ok(tables)
     }
 }
 
@@ -315,91 +320,19 @@ fn check_on_gpu(
     Ok(())
 }
 
-/// The bits of the columns of these properties.
-fn columns_of(properties: &[Property], column_of: impl Fn(Property) -> Option<u32>) -> u32 {
-    let columns = properties
-        .iter()
-        .filter_map(|&property| column_of(property));
-    columns.fold(0, |all, column| all | column)
-}
-
-/// A table of `len` rows with these properties in their order, from the columns of each.
-fn table_in_order<G: Gpu>(
-    mut columns: Vec<(Property, Vec<DeviceColumnValues<G>>)>,
+/// The columns of tables of `len` rows, in the order of the properties; those of a property stay in
+/// their order.
+fn joined<G: Gpu>(
     len: usize,
+    tables: Vec<DeviceMeasures<G>>,
     properties: &[Property],
-) -> Result<DeviceMeasures<G>> {
-    let place = |property: Property| properties.iter().position(|&wanted| wanted == property);
-    columns.retain(|&(property, _)| place(property).is_some());
-    columns.sort_by_key(|&(property, _)| place(property));
-    let columns = columns.into_iter().flat_map(|(property, values)| {
-        let names = property.columns().into_iter();
-        names.zip(values).map(move |(name, values)| DeviceColumn {
-            property,
-            name,
-            values,
-        })
+) -> DeviceMeasures<G> {
+    let mut columns: Vec<_> = tables.into_iter().flat_map(|table| table.columns).collect();
+    columns.sort_by_key(|column| {
+        let mut order = properties.iter();
+        order.position(|&other| other == column.property)
     });
-    Ok(DeviceMeasures {
-        len,
-        columns: columns.collect(),
-    })
-}
-
-/// The columns of a table, each where it was made.
-struct Found<G: Gpu> {
-    on_device: Vec<DeviceMeasures<G>>,
-    on_host: Option<Measures>,
-}
-
-impl<G: Gpu> Default for Found<G> {
-    fn default() -> Self {
-        Self {
-            on_device: Vec::new(),
-            on_host: None,
-        }
-    }
-}
-
-impl<G: Gpu> Found<G> {
-    fn on_host(self, options: &MeasureOptions) -> Result<Measures> {
-        let copied = self.on_device.iter().map(DeviceMeasures::to_host);
-        let copied = copied.collect::<Result<Vec<_>>>()?;
-        let tables = copied.into_iter().chain(self.on_host);
-        let tables = tables.map(|table| (table.len, table.columns));
-        let (len, columns) = joined(tables, options, |column| column.property);
-        Ok(Measures { len, columns })
-    }
-
-    fn on_device(self, gpu: &G, options: &MeasureOptions) -> Result<DeviceMeasures<G>> {
-        let copied = self
-            .on_host
-            .map(|table| DeviceMeasures::upload(gpu, &table));
-        let tables = self.on_device.into_iter().chain(copied.transpose()?);
-        let tables = tables.map(|table| (table.len, table.columns));
-        let (len, columns) = joined(tables, options, |column| column.property);
-        Ok(DeviceMeasures { len, columns })
-    }
-}
-
-/// The columns of tables of the same labels, in the order of the properties; those of a property
-/// stay in their order.
-fn joined<C>(
-    tables: impl Iterator<Item = (usize, Vec<C>)>,
-    options: &MeasureOptions,
-    property: impl Fn(&C) -> Property,
-) -> (usize, Vec<C>) {
-    let (mut rows, mut all) = (0, Vec::new());
-    for (len, columns) in tables {
-        rows = len;
-        all.extend(columns);
-    }
-    all.sort_by_key(|column| {
-        let property = property(column);
-        let mut order = options.properties.as_slice().iter();
-        order.position(|&other| other == property)
-    });
-    (rows, all)
+    DeviceMeasures { len, columns }
 }
 
 /// Measures labels in the host's memory, with the intensities there.

@@ -1,23 +1,27 @@
-//! The runs of each label in each strip of the processor, their sums in a GPU's memory, and columns
-//! that follow from these.
+//! The runs of each label in each strip of the processor, their rounded sums in a GPU's memory, and
+//! columns that follow from these.
 
 use cuda_std::ViewMut;
 use trazar_kernels::measure::portion_columns::{
-    self, PortionColumnBuffers, PortionSums, column, find_first_columns, write_portion_columns,
+    self, PortionColumnBuffers, PortionSums, column, write_portion_columns,
 };
-use trazar_kernels::measure::portions::{self, count_portions, list_portions};
+use trazar_kernels::measure::portions::{self, Portions, count_portions, list_portions};
 use trazar_kernels::measure::powers::{POWERS, sum_count, sum_powers};
 use trazar_kernels::measure::table::{ColumnSizes, TableShape};
 use trazar_kernels::trace::fragments::row_values::RowsOfValues;
 
+use super::DeviceColumnValues::Floats;
+use super::columns::{columns_of, points, table_in_order};
 use super::intensities::SummedOver;
+use super::moments::MomentKind;
+use super::result::DeviceMeasures;
 use super::runs::Sorted;
-use super::{DeviceColumnValues, DeviceMeasures, columns_of, table_in_order, warp_blocks};
+use super::warp_blocks;
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer, OnGpu, Scanner, read_first};
 use crate::measure::intensities::Kind;
-use crate::measure::records::Portions;
-use crate::measure::{Intensity, MeasureOptions, Property, check_options, rows_per_strip};
+use crate::measure::strip::Needs;
+use crate::measure::{Intensity, Property, rows_per_strip};
 
 /// The column of a property that follows from portions; none for the others. Sums of intensities
 /// are those of portions if they are rounded.
@@ -33,24 +37,28 @@ pub(super) const fn column_of(property: Property, are_rounded: bool) -> Option<u
     })
 }
 
-/// The runs of each label in each strip, and their sums.
+/// The runs of each label in each strip, and their sums. What is not needed is empty.
 pub(super) struct SumsOfPortions<G: Gpu> {
     /// Where each portion begins in the order of runs.
     begins: G::Buffer<u32>,
     /// The place of each one's first pixel.
     origins: G::Buffer<u64>,
-    /// Sums of coordinates; empty if they are not needed.
-    powers: G::Buffer<f64>,
-    /// The same, weighted by intensities.
-    weighted: G::Buffer<f64>,
-    weighted_powers: u32,
-    /// Sums of intensities, of portions if they are rounded, else of pieces.
-    pub(super) intensities: G::Buffer<u64>,
     is_one_strip: bool,
+    /// Sums of coordinates.
+    pub(super) powers: G::Buffer<f64>,
+    /// The same, weighted by intensities.
+    pub(super) weighted: G::Buffer<f64>,
+    weighted_powers: u32,
+    /// Rounded sums of intensities.
+    intensities: G::Buffer<u64>,
+    /// Whether intensities are integers.
+    is_whole: bool,
+    /// The first column of each label's box.
+    pub(super) first_columns: G::Buffer<u32>,
 }
 
 impl<G: Gpu> SumsOfPortions<G> {
-    /// The sums of portions that the properties need, if they need any, and those of intensities.
+    /// The sums of portions that these properties need. Sums of intensities are rounded.
     ///
     /// # Safety
     /// Intensities have the labels' size, and the queue has acquired them.
@@ -58,17 +66,13 @@ impl<G: Gpu> SumsOfPortions<G> {
         gpu: &G,
         sorted: &mut Sorted<G>,
         light: Option<RowsOfValues<'_, I>>,
-        options: &MeasureOptions,
+        properties: &[Property],
     ) -> Result<Self> {
         let on = &gpu.launcher();
-        let needs = check_options(options, light.is_some())?;
+        let needs = Needs::of(properties);
         let rows_per_strip = rows_per_strip(sorted.width as usize);
-        let has_reals = needs.intensities && !I::HAS_SQUARES;
-        let (begins, origins) = match has_reals || needs.powers || needs.weighted {
-            true => find_portions(gpu, sorted, rows_per_strip)?,
-            false => (gpu.alloc(0)?, gpu.alloc(0)?),
-        };
-        let weighted_powers = weighted_powers(options.properties.as_slice());
+        let (begins, origins) = find_portions(gpu, sorted, rows_per_strip)?;
+        let weighted_powers = weighted_powers(properties);
         let over = SummedOver {
             runs: sorted.view(),
             portions: begins.view(),
@@ -91,27 +95,85 @@ impl<G: Gpu> SumsOfPortions<G> {
             None => Ok(()),
         };
         let weighted = sums(gpu, needs.weighted, count, weighted_powers, sum_weighted)?;
+        let first_columns = match properties.iter().any(|&property| is_in_box(property)) {
+            true => sorted.first_columns(gpu)?,
+            false => gpu.alloc(0)?,
+        };
         Ok(Self {
             begins,
             origins,
+            is_one_strip: sorted.height as usize <= rows_per_strip,
             powers,
             weighted,
             weighted_powers,
             intensities,
-            is_one_strip: sorted.height as usize <= rows_per_strip,
+            is_whole: Kind::of::<I>().is_whole,
+            first_columns,
         })
     }
 
-    /// The portions and their sums in the host's memory, without those of intensities.
-    pub(super) fn to_host(&self) -> Result<Portions> {
-        Ok(Portions {
-            begins: self.begins.to_vec()?,
-            origins: self.origins.to_vec()?,
-            powers: self.powers.to_vec()?,
-            weighted: self.weighted.to_vec()?,
-            weighted_powers: self.weighted_powers as usize,
-            is_one_strip: self.is_one_strip,
-        })
+    /// The portions, for kernels to read.
+    pub(super) fn view(&self) -> Portions<'_> {
+        Portions {
+            begins: self.begins.view(),
+            origins: self.origins.view(),
+            is_one_strip: self.is_one_strip.into(),
+        }
+    }
+
+    /// The table of these properties, all of which [follow](column_of) from portions. There are the
+    /// sums that they need.
+    pub(super) fn table(
+        &self,
+        gpu: &G,
+        sorted: &mut Sorted<G>,
+        properties: &[Property],
+        spacing: [f64; 2],
+    ) -> Result<DeviceMeasures<G>> {
+        let sizes = ColumnSizes {
+            rows: sorted.rows(),
+            wanted: columns_of(properties, |property| column_of(property, true)),
+        };
+        let mut columns = PortionColumnBuffers::alloc(&OnGpu(gpu.clone()), &sizes)?;
+        let shape = TableShape {
+            spacing,
+            labels: sizes.rows.into(),
+        };
+        let sums = PortionSums {
+            wanted: sizes.wanted,
+            labels: sorted.groups.values,
+            is_whole: self.is_whole.into(),
+            powers: self.weighted_powers,
+            portions: self.begins.len() as u32,
+            reals: self.intensities.view(),
+            weighted: self.weighted.view(),
+            first_columns: self.first_columns.view(),
+        };
+        // SAFETY: the portions are those of the runs, with the sums that the wanted columns need;
+        // there is a row for each label that is not background.
+        unsafe {
+            write_portion_columns::launch_threads(
+                &gpu.launcher(),
+                sizes.rows,
+                sorted.view(),
+                self.view(),
+                sums,
+                shape,
+                columns.views(),
+            )?;
+        }
+        let columns = vec![
+            (Property::IntensityMin, vec![Floats(columns.min)]),
+            (Property::IntensityMax, vec![Floats(columns.max)]),
+            (Property::IntensityMean, vec![Floats(columns.mean)]),
+            (Property::IntensityStd, vec![Floats(columns.std)]),
+            (Property::CentroidWeighted, points(columns.centroid)),
+            (
+                Property::CentroidWeightedLocal,
+                points(columns.local_centroid),
+            ),
+        ];
+        table_in_order(columns, sizes.rows as usize, properties)
     }
 }
 
@@ -158,119 +220,23 @@ fn sums<G: Gpu>(
     Ok(sums)
 }
 
+/// Whether a property needs the boxes of labels besides the sums of portions.
+const fn is_in_box(property: Property) -> bool {
+    matches!(
+        property,
+        Property::CentroidWeighted
+            | Property::CentroidWeightedLocal
+            | Property::Moments
+            | Property::MomentsWeighted
+    )
+}
+
 /// The powers of coordinates, from 0 up, that weighted sums need: centroids need two.
 fn weighted_powers(properties: &[Property]) -> u32 {
-    let is_of_moments = |property: &Property| {
-        matches!(
-            property,
-            Property::MomentsWeighted
-                | Property::MomentsWeightedCentral
-                | Property::MomentsWeightedNormalized
-                | Property::MomentsWeightedHu
-        )
-    };
-    if properties.iter().any(is_of_moments) {
+    let mut all = properties.iter();
+    if all.any(|&property| MomentKind::of(property).is_some_and(|of_kind| of_kind.is_weighted)) {
         POWERS
     } else {
         portion_columns::POWERS
-    }
-}
-
-/// The table of these properties, all of which [follow](column_of) from portions. `sorted` is `None`
-/// if there are no runs.
-///
-/// # Safety
-/// Intensities have the labels' size, and the queue has acquired them.
-pub(super) unsafe fn measure<G: Gpu, I: Intensity>(
-    gpu: &G,
-    sorted: Option<&mut Sorted<G>>,
-    light: Option<RowsOfValues<'_, I>>,
-    options: &MeasureOptions,
-) -> Result<DeviceMeasures<G>> {
-    let properties = options.properties.as_slice();
-    let sizes = ColumnSizes {
-        rows: sorted.as_ref().map_or(0, |sorted| sorted.rows()),
-        wanted: columns_of(properties, |property| column_of(property, !I::HAS_SQUARES)),
-    };
-    let columns = match sorted {
-        Some(sorted) => {
-            // SAFETY: the caller's promise.
-            let sums = unsafe { SumsOfPortions::find(gpu, sorted, light, options)? };
-            let is_whole = Kind::of::<I>().is_whole;
-            sums.write_columns(gpu, sorted, is_whole, sizes, options.spacing)?
-        }
-        None => PortionColumnBuffers::alloc(&OnGpu(gpu.clone()), &sizes)?,
-    };
-    use DeviceColumnValues::Floats;
-    let columns = vec![
-        (Property::IntensityMin, vec![Floats(columns.min)]),
-        (Property::IntensityMax, vec![Floats(columns.max)]),
-        (Property::IntensityMean, vec![Floats(columns.mean)]),
-        (Property::IntensityStd, vec![Floats(columns.std)]),
-        (
-            Property::CentroidWeighted,
-            vec![
-                Floats(columns.centroid_row),
-                Floats(columns.centroid_column),
-            ],
-        ),
-        (
-            Property::CentroidWeightedLocal,
-            vec![Floats(columns.local_row), Floats(columns.local_column)],
-        ),
-    ];
-    table_in_order(columns, sizes.rows as usize, properties)
-}
-
-impl<G: Gpu> SumsOfPortions<G> {
-    /// The wanted columns of the last labels; the others are background.
-    fn write_columns(
-        &self,
-        gpu: &G,
-        sorted: &mut Sorted<G>,
-        is_whole: bool,
-        sizes: ColumnSizes,
-        spacing: [f64; 2],
-    ) -> Result<PortionColumnBuffers<OnGpu<G>>> {
-        let (on, len) = (&gpu.launcher(), sorted.len);
-        let (labels, runs) = (sorted.groups.values, sorted.view());
-        let has_weights = sizes.wanted & column::OF_WEIGHTS != 0;
-        let mut first_columns = gpu.alloc(if has_weights { labels as usize } else { 0 })?;
-        let mut columns = PortionColumnBuffers::alloc(&OnGpu(gpu.clone()), &sizes)?;
-        let shape = TableShape {
-            spacing,
-            labels: sizes.rows.into(),
-        };
-        if has_weights {
-            first_columns.fill(u32::MAX)?;
-            // SAFETY: there is an element per label.
-            unsafe {
-                find_first_columns::launch_threads(on, len, runs, first_columns.view_mut())?;
-            }
-        }
-        let sums = PortionSums {
-            wanted: sizes.wanted,
-            labels,
-            is_whole: is_whole.into(),
-            is_one_strip: self.is_one_strip.into(),
-            begins: self.begins.view(),
-            origins: self.origins.view(),
-            reals: self.intensities.view(),
-            weighted: self.weighted.view(),
-            first_columns: first_columns.view(),
-        };
-        // SAFETY: the portions are those of the runs, with the sums that the wanted columns need;
-        // there is a row for each label that is not background.
-        unsafe {
-            write_portion_columns::launch_threads(
-                on,
-                sizes.rows,
-                runs,
-                sums,
-                shape,
-                columns.views(),
-            )?;
-        }
-        Ok(columns)
     }
 }

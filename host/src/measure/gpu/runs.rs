@@ -1,9 +1,8 @@
 //! The runs of a label image in a GPU's memory, sorted by label.
 
 use trazar_kernels::image::equality::EqualityPlanes;
-use trazar_kernels::measure::pieces::SortedRuns;
-use trazar_kernels::measure::portion_columns::count_background;
 use trazar_kernels::measure::runs::{RunsBuffers, count_value_runs, list_value_runs};
+use trazar_kernels::measure::sorted_runs::{SortedRuns, count_background, find_first_columns};
 use trazar_kernels::trace::borders::count;
 use trazar_kernels::trace::fragments::row_values::RowsOfValues;
 use trazar_kernels::trace::values::group_borders;
@@ -12,7 +11,6 @@ use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer, OnGpu, Scanner, read_first};
 use crate::image::gpu::{DeviceValues, Equality};
 use crate::measure::Label;
-use crate::memory::zeroed_vec;
 use crate::trace::gpu::Groups;
 
 /// The runs of a label image, sorted by label, and the planes that they are from.
@@ -139,10 +137,15 @@ impl<G: Gpu> Sorted<G> {
         Ok(places.map(|[place]| place))
     }
 
-    /// Where each label's runs begin in the order.
-    pub(super) fn begins(&self) -> Result<Vec<u32>> {
-        let mut begins = zeroed_vec(self.groups.values as usize, "the runs of labels")?;
-        self.groups.order.begins.read_at(0, &mut begins)?;
-        Ok(begins)
+    /// The first column of each label's box.
+    pub(super) fn first_columns(&mut self, gpu: &G) -> Result<G::Buffer<u32>> {
+        let mut columns = gpu.alloc(self.groups.values as usize)?;
+        columns.fill(u32::MAX)?;
+        let (len, runs) = (self.len, self.view());
+        // SAFETY: there is an element per label.
+        unsafe {
+            find_first_columns::launch_threads(&gpu.launcher(), len, runs, columns.view_mut())?;
+        }
+        Ok(columns)
     }
 }
