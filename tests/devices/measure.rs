@@ -5,7 +5,8 @@ use proptest::sample::select;
 use proptest::test_runner::TestCaseError;
 use trazar::gpu::Gpu;
 use trazar::measure::{
-    DeviceIntensities, DeviceMeasurer, Intensity, Label, MeasureOptions, Measures, Property, Values,
+    DeviceIntensities, DeviceMeasurer, DeviceMeasures, Intensity, Label, MeasureOptions, Measures,
+    Property, Values,
 };
 use trazar::rle::{DeviceRles, Rle};
 use trazar::{BinaryImage, DeviceImageBatch, DeviceValues, Engine, Error, Samples, ValueImage};
@@ -320,10 +321,12 @@ fn check_tiles<G: Gpu, L: Label>(
     let labels = DeviceValues::upload(gpu, labels)?;
     let found = measurer.measure_on_device(&labels, options)?;
     let expected = Engine::cpu().measure(cleared, options)?;
-    for found in [found.to_host()?, measurer.measure(&labels, options)?] {
-        check_table(&found, &expected)?;
+    let copied = DeviceMeasures::upload(gpu, &expected)?;
+    for found in [found, copied] {
+        check_table(&found.to_host()?, &expected)?;
     }
-    Ok(())
+    let found = measurer.measure(&labels, options)?;
+    check_table(&found, &expected)
 }
 
 /// The same of shapes, and of the intensities of the pixels.
@@ -448,8 +451,8 @@ pub(crate) fn measures_by_tiles<D: Device>(device: &D) {
 pub(crate) fn measures_of_tiles_full_of_labels<D: Device>(device: &D) {
     let (width, height) = (140u32, 70u32);
     let gpu = device.gpu(seed());
-    // At most a quarter of the number of pixels: there is a table for these. And fewer labels, most
-    // of them above.
+    // The first labels are at most a quarter of the number of pixels, and have slots. The second
+    // ones are fewer; most are greater, and have none.
     let labels: [fn(u32) -> u32; 2] = [|at| 1 + at / 4, |at| 1 + at / 4 % 40 * 200];
     for label in labels {
         let labels: Vec<u32> = (0..width * height)
@@ -472,7 +475,7 @@ pub(crate) fn measures_of_tiles_full_of_labels<D: Device>(device: &D) {
 }
 
 /// Labels without a slot in the first table: the lesser one in the first tile, the greater one in
-/// the last tile. Tiles may be summed up one after the other.
+/// the last tile. Tiles may be summed up one after the other. The largest table has 2450 slots.
 pub(crate) fn measures_of_labels_beyond_the_first_table<D: Device>(device: &D) {
     let (width, height) = (140u32, 70u32);
     for greater in [2450, 2451] {
@@ -510,6 +513,11 @@ pub(crate) fn measures_of_labels_with_many_runs<D: Device>(device: &D) {
     for which in 0..PROPERTIES.len() {
         check_measures::<u32, u8>(&engine, labels, None, &options(which)).unwrap();
     }
+    let bits = random_bits((width * height) as usize, &mut Random::new(seed()));
+    let intensities: Vec<i16> = light_of(&bits);
+    let intensities = Samples::new(width, height, &intensities).unwrap();
+    let of_intensities = MeasureOptions::default().properties(OF_INTENSITIES);
+    check_measures(&engine, labels, Some(intensities), &of_intensities).unwrap();
 }
 
 /// Labels in three strips of 32 rows, whose sums are joined: one that fills half of all, some that
@@ -535,10 +543,9 @@ pub(crate) fn measures_of_labels_in_several_strips<D: Device>(device: &D) {
         &WEIGHTED,
     ]
     .concat();
-    // Centroids alone need lower powers only, and become columns on the GPU, as these intensities
-    // do.
+    // Centroids alone need only sums of lower powers.
     let centroids = [Property::CentroidWeighted, Property::CentroidWeightedLocal];
-    let on_gpu = [&OF_INTENSITIES[..], &centroids].concat();
+    let without_moments = [&OF_INTENSITIES[..], &centroids].concat();
     macro_rules! check {
         ($($t:ty: $properties:expr;)*) => {$(
             let intensities: Vec<$t> = light_of(&bits);
@@ -551,8 +558,8 @@ pub(crate) fn measures_of_labels_in_several_strips<D: Device>(device: &D) {
         u16: &all[..];
         i64: &all[..];
         f64: centroids;
-        i64: &on_gpu[..];
-        f32: &on_gpu[..];
+        i64: &without_moments[..];
+        f32: &without_moments[..];
     }
 }
 

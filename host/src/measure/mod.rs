@@ -29,7 +29,8 @@
 //! | bands of an image, joined later; as bytes | `part.rs`, `part_bytes.rs` |
 //! | on a GPU, by tiles: sums and columns | `gpu/tiles.rs` |
 //! | on a GPU, runs sorted by label | `gpu/runs.rs` |
-//! | on a GPU, from these: exact sums, rounded sums, and columns | `gpu/pieces.rs`, `gpu/portions.rs` |
+//! | on a GPU, from these: exact sums, and their columns | `gpu/pieces.rs` |
+//! | on a GPU, from these: rounded sums, and their columns | `gpu/portions.rs` |
 //! | on a GPU, from both: moments | `gpu/moments.rs` |
 //! | on a GPU, from sorted runs: hulls and holes, and their columns | `gpu/hulls.rs` |
 //! | on a GPU, the columns of properties | `gpu/columns.rs` |
@@ -295,7 +296,7 @@ fn check_options(options: &MeasureOptions, with_intensities: bool) -> Result<Nee
         }
         property.check_spacing(options.spacing)?;
     }
-    Ok(Needs::of(properties))
+    Ok(Needs::of(properties.iter().copied()))
 }
 
 /// The rows of a strip: some 2¹⁹ pixels, and not too few rows, since labels at the seam of two

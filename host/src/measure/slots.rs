@@ -12,11 +12,17 @@ pub(super) trait Labelled {
 
 /// The smallest table.
 const LEAST_LEN: usize = 1 << 12;
+/// The largest table that is made for any labels: 2 MiB.
+const SMALL_LEN: i64 = 1 << 19;
+/// The most elements per label of a larger table. If there were more, most labels would have a page
+/// of memory for themselves.
+const LEAST_DENSITY: i64 = 64;
 
 /// The slots of labels, numbered as the labels come.
 ///
-/// Labels below a limit index a table. An entry counts if the slot that it names has that label, so
-/// the table is never cleared. Other labels, as of an image with gaps, are in a map.
+/// Labels below a limit index a table, if there are not too few of them for its length. An entry
+/// counts if the slot that it names has that label, so the table is never cleared. Other labels, as
+/// of an image with gaps, are in a map: none of them is below the table's length.
 pub(super) struct Slots {
     table: Vec<u32>,
     limit: i64,
@@ -53,7 +59,8 @@ impl Slots {
     #[cold]
     pub(super) fn set(&mut self, label: i64, slot: u32) -> Result<()> {
         const WHAT: &str = "the places of labels";
-        if label < self.limit {
+        let densest = (LEAST_DENSITY * i64::from(slot)).max(SMALL_LEN);
+        if label < (self.table.len() as i64).max(densest.min(self.limit)) {
             let index = label as usize;
             if index >= self.table.len() {
                 let len = (index + 1).next_power_of_two();
@@ -62,6 +69,15 @@ impl Slots {
                 let mut table = zeroed_vec(len, WHAT)?;
                 table[..self.table.len()].copy_from_slice(&self.table);
                 self.table = table;
+                let table = &mut self.table;
+                self.map
+                    .retain(|&label, slot| match table.get_mut(label as usize) {
+                        Some(entry) => {
+                            *entry = *slot;
+                            false
+                        }
+                        None => true,
+                    });
             }
             self.table[index] = slot;
             return Ok(());
@@ -78,4 +94,44 @@ pub(super) fn room<T>(array: &mut Vec<T>) -> Result<()> {
         reserve(array, array.len().max(64), "the sums of labels")?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Labelled for i64 {
+        fn label(&self) -> i64 {
+            *self
+        }
+    }
+
+    #[test]
+    fn labels_keep_their_slots() {
+        // Multiples of a step in a scattered order: all in the table, all in the map, and first in
+        // the map, then in the table.
+        for (count, step, limit) in [
+            (3_000, 1, 10),
+            (3_000, 1 << 30, 1 << 20),
+            (40_000, 40, 1 << 30),
+            (40_000, 150, 1 << 30),
+        ] {
+            let (mut slots, mut all) = (Slots::new(limit), Vec::new());
+            for round in 0..2 {
+                slots.clear();
+                all.clear();
+                for i in 0..count {
+                    let label = 1 + (i * 7_919 + round) % count * step;
+                    assert_eq!(slots.get(label, &all), None, "{label}");
+                    slots.set(label, all.len() as u32).unwrap();
+                    all.push(label);
+                }
+                for (slot, &label) in all.iter().enumerate() {
+                    assert_eq!(slots.get(label, &all), Some(slot as u32), "{label}");
+                    assert_eq!(slots.get(label + count * step, &all), None, "{label}");
+                }
+            }
+            assert_eq!(slots.map.is_empty(), step < 150, "steps of {step}");
+        }
+    }
 }

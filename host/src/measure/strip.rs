@@ -36,7 +36,7 @@ pub(super) struct Needs {
 
 impl Needs {
     /// What these properties need.
-    pub(super) fn of(properties: &[Property]) -> Self {
+    pub(super) fn of(properties: impl IntoIterator<Item = Property>) -> Self {
         let mut needs = Self::default();
         for property in properties {
             property.add_needs(&mut needs);

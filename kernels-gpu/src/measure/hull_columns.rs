@@ -81,11 +81,9 @@ pub struct HullSums<'a> {
 ))]
 pub unsafe fn write_hull_columns(sums: HullSums<'_>, shape: TableShape, columns: HullColumns<'_>) {
     let row = thread::index_1d();
-    if u64::from(row) >= shape.labels {
+    let Some(label) = shape.label_of(row, sums.labels) else {
         return;
-    }
-    // planted: hull-column-background
-    let label = sums.labels - shape.labels as u32 + row;
+    };
     if sums.wanted & (column::AREA_CONVEX | column::SOLIDITY) != 0 {
         let convex = shape.area(sums.convex.ldg(label));
         if sums.wanted & column::AREA_CONVEX != 0 {

@@ -4,7 +4,7 @@ use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
 
 use super::ellipse::rounded;
-use super::pieces::{least_of_warp, pieces, store_wide, sum_of_warp};
+use super::pieces::{least_of_warp, store_wide, sum_of_warp};
 use super::sorted_runs::SortedRuns;
 use super::sums::for_each_run;
 
@@ -16,11 +16,11 @@ const WARPS: u32 = BLOCK / WARP_SIZE;
 /// two words each.
 pub const WORDS: u32 = 6;
 
-/// A sum divided by a number of elements, which is not 0, rounded down. Elements are at least -2³¹
-/// and below 2³².
+/// A sum divided by a number of elements, rounded down. Elements are at least -2³¹ and below 2³²;
+/// there are at least one and fewer than 2³² of them.
 #[inline(always)]
 pub(super) fn floor_quotient(sum: i128, n: u64) -> i64 {
-    // Added to each element, it makes the sum positive.
+    // The sum is positive once this has been added to each element.
     let lift = if sum < 0 { 1i64 << 31 } else { 0 };
     let lifted = (sum + i128::from(n) * i128::from(lift)) as u64;
     // planted: measure-floor
@@ -50,10 +50,9 @@ macro_rules! intensities_kernel {
         /// `values` has an element for each pixel, rows `pitch` elements apart. `sums` has
         /// [`WORDS`] elements per piece, and nothing else uses it meanwhile.
         #[kernel(block = BLOCK, len(
-                            runs = (),
-                            sums = u64::from(pieces(runs.labels, runs.runs.starts.len() as u32))
-                                * u64::from(WORDS),
-                        ))]
+                                            runs = (),
+                                            sums = u64::from(runs.pieces()) * u64::from(WORDS),
+                                        ))]
         pub unsafe fn $name(
             values: View<'_, $t>,
             pitch: u32,
@@ -63,7 +62,7 @@ macro_rules! intensities_kernel {
             let t = thread::thread_idx_x();
             let lane = t % WARP_SIZE;
             let index = thread::block_idx_x() * WARPS + t / WARP_SIZE;
-            if index >= pieces(runs.labels, runs.runs.starts.len() as u32) {
+            if index >= runs.pieces() {
                 return;
             }
             let (mut least, mut greatest) = (i64::MAX, i64::MIN);

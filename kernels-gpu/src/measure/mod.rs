@@ -5,13 +5,14 @@
 //! | [`runs`] | the runs of equal labels in the rows |
 //! | [`crate::trace::values`] | runs sorted by their labels; labels numbered |
 //! | [`sorted_runs`] | these runs, and the background among the labels |
+//! | [`pieces`] | the runs of each label in shares for warps |
 //! | [`sums`] | sums of coordinates, of pairs and of border pixels, over the runs of each label |
 //! | [`intensities`] | sums of another image's values, over the same runs |
 //! | [`portions`] | the runs of each label in each strip of rows, for sums that are rounded |
 //! | [`powers`] | sums for higher moments and for weighted ones, over these |
 //! | [`reals`] | sums of intensities that are floating-point numbers or large, over these |
 //! | [`portion_columns`] | columns that follow from sums of portions |
-//! | [`moment_columns`] | moments, from these sums and from those of pieces |
+//! | [`moment_columns`] | columns of moments, from sums of powers and from those of pieces |
 //! | [`piece_sums`], [`piece_columns`] | sums of a label's pieces, and the columns made of them |
 //! | [`hulls`], [`holes`] | convex hulls, and areas with holes filled, from these runs |
 //! | [`hull_columns`] | the columns that follow from both |
@@ -26,9 +27,8 @@
 //!
 //! Sums over pieces take no atomic operations: a warp takes a **piece**, up to [`pieces::PIECE`]
 //! runs of one label in raster order, and its lanes' sums are added in a fixed order. Most labels
-//! have one piece. Sums that are rounded are those of
-//! [`portions`], in the processor's order. [`holes`] adds areas by one atomic addition per warp and
-//! label.
+//! have one piece. Sums that are rounded are those of [`portions`], in the processor's order.
+//! [`holes`] adds areas by one atomic addition per warp and label.
 
 pub mod convex;
 pub mod ellipse;

@@ -10,6 +10,8 @@ use super::portions::{LabelPortions, Portions};
 use super::powers::{POWERS, sum_count, weighted_centroid};
 use super::sorted_runs::SortedRuns;
 #[cfg(not(target_arch = "nvptx64"))]
+use super::sums::wanted;
+#[cfg(not(target_arch = "nvptx64"))]
 use super::table::ColumnSizes;
 use super::table::TableShape;
 
@@ -107,25 +109,26 @@ pub struct MomentSums<'a> {
     pub is_weighted: u32,
     /// The number of labels.
     pub labels: u32,
-    /// The number of portions.
-    pub portions: u32,
+    /// The portions.
+    #[len(())]
+    pub portions: Portions<'a>,
     /// The [sums of powers](super::powers) of each portion.
-    #[len(u64::from(self.portions) * u64::from(sum_count(POWERS)))]
+    #[len(self.portions.begins.len() as u64 * u64::from(sum_count(POWERS)))]
     pub powers: View<'a, f64>,
     /// The first column of each label's box, for [`kind::IN_BOX`].
     #[len(if self.kind == kind::IN_BOX { self.labels } else { 0 })]
     pub first_columns: View<'a, u32>,
-    /// The bits of the [sums](super::sums::wanted) that pieces have: all central moments but
-    /// weighted ones need those of second order.
+    /// The bits of the [sums](super::sums::wanted) that pieces have, for moments that are
+    /// [exact](is_exact): they need those of second order.
     pub of_pieces: u32,
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
 impl MomentSums<'_> {
     /// The sizes of the sums of pieces that are needed.
-    const fn pieces_of(&self, labels: u32, runs: u32) -> PieceSizes {
+    fn pieces_of(&self, runs: SortedRuns<'_>) -> PieceSizes {
         if is_exact(self.kind, self.is_weighted != 0) {
-            PieceSizes::of(labels, runs, self.of_pieces)
+            PieceSizes::of(runs, self.of_pieces | wanted::SECOND)
         } else {
             PieceSizes::NONE
         }
@@ -135,8 +138,8 @@ impl MomentSums<'_> {
 /// Writes the columns of moments of all labels but the first ones, which are background. Numbers
 /// are those of the processor.
 ///
-/// Launch: one thread per label of the table. Reads 140 bytes per portion, some 12 per step of a
-/// binary search and, for central moments, 80 per piece, and writes 8 bytes per column.
+/// Launch: one thread per label of the table. Reads 140 bytes per portion, 4 per step of a binary
+/// search, 8 to 12 per label and, for exact moments, 88 per piece, and writes 8 bytes per column.
 ///
 /// # Safety
 ///
@@ -144,26 +147,22 @@ impl MomentSums<'_> {
 /// most as many labels as there are. Nothing else uses `columns` meanwhile.
 #[kernel(block = BLOCK, f64, len(
     runs = (),
-    portions = (),
     sums = (),
-    pieces = sums.pieces_of(runs.labels, runs.runs.starts.len() as u32),
+    pieces = sums.pieces_of(runs),
     columns = ColumnSizes { rows: shape.labels as u32, wanted: columns_of(sums.kind) },
 ))]
 pub unsafe fn write_moments(
     runs: SortedRuns<'_>,
-    portions: Portions<'_>,
     sums: MomentSums<'_>,
     pieces: PieceSums<'_>,
     shape: TableShape,
     columns: MomentColumns<'_>,
 ) {
     let row = thread::index_1d();
-    if u64::from(row) >= shape.labels {
+    let Some(label) = shape.label_of(row, runs.labels) else {
         return;
-    }
-    // planted: moment-background
-    let label = runs.labels - shape.labels as u32 + row;
-    let portions = LabelPortions::of(runs, portions, label);
+    };
+    let portions = LabelPortions::of(runs, sums.portions, label);
     let is_exact = is_exact(sums.kind, sums.is_weighted != 0);
     let exact = if is_exact {
         LabelPieces::of(runs, pieces, sums.of_pieces, label).exact()
@@ -172,10 +171,7 @@ pub unsafe fn write_moments(
     };
     let powers = portions.powers(sums.powers, POWERS);
     let point = if sums.kind == kind::IN_BOX {
-        let [_, column] = portions.origin();
-        // planted: moment-left
-        let before = i64::from(column) - i64::from(sums.first_columns.ldg(label));
-        [0.0, -(before as f64)]
+        portions.corner(sums.first_columns.ldg(label))
     } else if is_exact {
         exact.centroid()
     } else {

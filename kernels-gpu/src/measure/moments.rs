@@ -11,9 +11,9 @@ const N: usize = POWERS as usize;
 /// Moments, or sums, of `rowⁱ · columnʲ`: row i and column j of a matrix.
 pub type Moments = [[f64; N]; N];
 
-/// What makes moments of first and second order exact: the number of pixels, the sums of rows and
-/// of columns from where the sums of powers count, and the second central moments times the number
-/// of pixels, of rows, of both, and of columns.
+/// What makes moments of first and second order exact: the number of pixels; the sums of rows and
+/// of columns, from the pixel at which the sums of powers start; and the second central moments
+/// times the number of pixels, of rows, of both, and of columns.
 #[derive(Clone, Copy, Debug)]
 pub struct ExactSums {
     /// The number of pixels.
@@ -58,7 +58,7 @@ impl ExactSums {
 /// Moments from sums of powers, for coordinates that count from this row and this column.
 #[must_use]
 #[inline(always)]
-pub fn from_point(sums: Moments, [row, column]: [f64; 2]) -> Moments {
+pub fn from_point<const M: usize>(sums: [[f64; M]; M], [row, column]: [f64; 2]) -> [[f64; M]; M] {
     shifted(sums, -row, -column)
 }
 

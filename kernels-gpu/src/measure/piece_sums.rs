@@ -5,12 +5,10 @@ use cuda_std::prelude::*;
 use super::ellipse::{CenteredSums, Spread, rounded};
 use super::intensities::{self, floor_quotient};
 use super::moments::ExactSums;
-use super::pieces::load_wide;
-#[cfg(not(target_arch = "nvptx64"))]
-use super::pieces::pieces;
+use super::pieces::{halves, load_wide};
 use super::shape_table::{PairCounts, ShapeSums};
 use super::sorted_runs::SortedRuns;
-use super::sums::{BASE_WORDS, wanted, words};
+use super::sums::{BASE_WORDS, base, wanted, words};
 use super::table::BoxSums;
 
 /// A number of pieces, and the [sums](super::sums::wanted) that they have.
@@ -31,11 +29,11 @@ impl PieceSizes {
         wanted: 0,
     };
 
-    /// The sizes for these numbers of labels and of runs, with these bits of the sums.
+    /// The sizes for these runs, with these bits of the sums.
     #[must_use]
-    pub const fn of(labels: u32, runs: u32, wanted: u32) -> Self {
+    pub fn of(runs: SortedRuns<'_>, wanted: u32) -> Self {
         Self {
-            pieces: pieces(labels, runs),
+            pieces: runs.pieces(),
             wanted,
         }
     }
@@ -92,8 +90,8 @@ impl<'a> LabelPieces<'a> {
         }
     }
 
-    /// The results for all pieces, joined. `of` gets the place of a piece's first word, of `words`
-    /// per piece.
+    /// The results for all pieces, joined. `of` gets the index of a piece's first word; a piece has
+    /// `words` words.
     #[inline(always)]
     fn joined<T>(&self, words: u32, of: impl Fn(usize) -> T, join: impl Fn(T, T) -> T) -> T {
         let place = |piece: u32| piece as usize * words as usize;
@@ -107,14 +105,14 @@ impl<'a> LabelPieces<'a> {
         all
     }
 
-    /// The sum of the words with this index.
+    /// The sum of this word of all pieces.
     #[inline(always)]
     fn sum(&self, word: u32) -> u64 {
         let of = |at: usize| self.sums.pixels.ldg(at + word as usize);
         self.joined(words(self.bits), of, |a, b| a + b)
     }
 
-    /// The sum of the numbers of 128 bits from the word with this index on.
+    /// The sum of the numbers of 128 bits that begin at this word.
     #[inline(always)]
     fn wide_sum(&self, word: u32) -> i128 {
         let of = |at: usize| load_wide(self.sums.pixels, at + word as usize);
@@ -131,23 +129,41 @@ impl<'a> LabelPieces<'a> {
     /// The label, as a number in the order of labels.
     #[inline(always)]
     pub(super) fn label(&self) -> u64 {
-        self.first_word(4)
+        self.first_word(base::LABEL)
     }
 
     /// The row and the column of the first pixel.
     #[inline(always)]
     fn origin(&self) -> [u32; 2] {
-        let origin = self.first_word(1);
-        [origin as u32, (origin >> 32) as u32]
+        halves(self.first_word(base::ORIGIN))
     }
 
     /// What makes moments exact.
     #[inline(always)]
     pub(super) fn exact(&self) -> ExactSums {
+        let (pixels, first) = (self.pixels(), self.first_powers());
         ExactSums {
-            pixels: self.pixels() as f64,
-            first: self.first_powers().map(rounded),
-            second: Spread::of(&self.centered()).moments,
+            pixels: pixels as f64,
+            first: first.map(rounded),
+            second: Spread::of(&self.centered_from(pixels, first)).moments,
+        }
+    }
+
+    /// The sums of coordinates from the centroid on, given the number of pixels and the sums from
+    /// the first pixel on.
+    #[inline(always)]
+    fn centered_from(&self, pixels: u64, [r, c]: [i128; 2]) -> CenteredSums {
+        let [rr, rc, cc] = [4, 6, 8].map(|word| self.wide_sum(BASE_WORDS + word));
+        let [y, x] = [r, c].map(|sum| i128::from(floor_quotient(sum, pixels)));
+        let n = i128::from(pixels);
+        CenteredSums {
+            pixels,
+            r: r - n * y,
+            c: c - n * x,
+            // planted: piece-column-centered
+            rr: rr - y * (2 * r - n * y),
+            rc: rc - y * c - x * r + n * y * x,
+            cc: cc - x * (2 * c - n * x),
         }
     }
 
@@ -160,20 +176,21 @@ impl<'a> LabelPieces<'a> {
     /// The label's box, and the sums of coordinates in it, which are 0 if pieces have none.
     #[inline(always)]
     pub(super) fn in_box(&self) -> BoxSums {
-        let pixels = self.sum(0);
+        let pixels = self.pixels();
         let [top, column] = self.origin();
         let [bottom, left] = self.joined(
             words(self.bits),
             |at| {
-                let both = self.sums.pixels.ldg(at + 2);
-                [both as u32 + 1, (both >> 32) as u32]
+                let word = at + base::LAST_ROW_AND_FIRST_COLUMN as usize;
+                let [last_row, first_column] = halves(self.sums.pixels.ldg(word));
+                [last_row + 1, first_column]
             },
             // Those of a piece without runs are row 0 and column u32::MAX.
             |[bottom, left], other| [bottom.max(other[0]), left.min(other[1])],
         );
         let right = self.joined(
             words(self.bits),
-            |at| self.sums.pixels.ldg(at + 3) as u32,
+            |at| self.sums.pixels.ldg(at + base::END_COLUMN as usize) as u32,
             u32::max,
         );
         let (mut rows, mut columns) = (0, 0);
@@ -199,25 +216,12 @@ impl<'a> LabelPieces<'a> {
 impl ShapeSums for LabelPieces<'_> {
     #[inline(always)]
     fn pixels(&self) -> u64 {
-        self.sum(0)
+        self.sum(base::PIXELS)
     }
 
     #[inline(always)]
     fn centered(&self) -> CenteredSums {
-        let pixels = self.sum(0);
-        let [r, c] = self.first_powers();
-        let [rr, rc, cc] = [4, 6, 8].map(|word| self.wide_sum(BASE_WORDS + word));
-        let [y, x] = [r, c].map(|sum| i128::from(floor_quotient(sum, pixels)));
-        let n = i128::from(pixels);
-        CenteredSums {
-            pixels,
-            r: r - n * y,
-            c: c - n * x,
-            // planted: piece-column-centered
-            rr: rr - y * (2 * r - n * y),
-            rc: rc - y * c - x * r + n * y * x,
-            cc: cc - x * (2 * c - n * x),
-        }
+        self.centered_from(self.pixels(), self.first_powers())
     }
 
     #[inline(always)]

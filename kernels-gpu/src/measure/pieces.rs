@@ -34,7 +34,7 @@ impl SortedRuns<'_> {
 
     /// The number of pieces.
     #[inline(always)]
-    fn pieces(&self) -> u32 {
+    pub(super) fn pieces(&self) -> u32 {
         pieces(self.labels, self.len())
     }
 
@@ -119,6 +119,18 @@ pub(super) fn least_of_warp(value: i64) -> i64 {
 pub(super) fn store_wide(words: ViewMut<'_, u64>, at: usize, sum: i128) {
     words.st(at, sum as u64);
     words.st(at + 1, (sum >> 64) as u64);
+}
+
+/// Two numbers of 32 bits as a word, the first one in its low half.
+#[inline(always)]
+pub(super) fn pack([low, high]: [u32; 2]) -> u64 {
+    u64::from(low) | u64::from(high) << 32
+}
+
+/// The low half of a word, and the high one.
+#[inline(always)]
+pub(super) fn halves(word: u64) -> [u32; 2] {
+    [word as u32, (word >> 32) as u32]
 }
 
 /// A sum of 128 bits from two words, the low one first.

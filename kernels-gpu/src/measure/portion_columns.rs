@@ -77,16 +77,19 @@ pub struct PortionSums<'a> {
     pub is_whole: u32,
     /// Powers of coordinates, from 0 up, in the weighted sums: at least 2.
     pub powers: u32,
+    /// The portions.
+    #[len(())]
+    pub portions: Portions<'a>,
     /// The sums of intensities of each portion.
     #[len(if self.wanted & column::OF_INTENSITIES != 0 {
-        self.portions as u64 * u64::from(reals::WORDS)
+        self.portions.begins.len() as u64 * u64::from(reals::WORDS)
     } else {
         0
     })]
     pub reals: View<'a, u64>,
     /// The sums of weighted coordinates of each portion.
     #[len(if self.wanted & column::OF_WEIGHTS != 0 {
-        self.portions as u64 * u64::from(sum_count(self.powers))
+        self.portions.begins.len() as u64 * u64::from(sum_count(self.powers))
     } else {
         0
     })]
@@ -94,15 +97,13 @@ pub struct PortionSums<'a> {
     /// The first column of each label's box.
     #[len(if self.wanted & column::OF_WEIGHTS != 0 { self.labels } else { 0 })]
     pub first_columns: View<'a, u32>,
-    /// The number of portions.
-    pub portions: u32,
 }
 
 /// Writes the wanted columns of all labels but the first ones, which are background. Numbers are
 /// those of the processor.
 ///
-/// Launch: one thread per label of the table. Reads the sums of its portions, 12 bytes per portion
-/// and some 12 per step of a binary search, and writes 8 bytes per column.
+/// Launch: one thread per label of the table. Reads the sums of its portions, 12 bytes per
+/// portion, 4 per step of a binary search and 8 to 12 per label, and writes 8 bytes per column.
 ///
 /// # Safety
 ///
@@ -110,23 +111,20 @@ pub struct PortionSums<'a> {
 /// table has at most as many labels as there are. Nothing else uses `columns` meanwhile.
 #[kernel(block = BLOCK, f64, len(
     runs = (),
-    portions = (),
     sums = (),
     columns = ColumnSizes { rows: shape.labels as u32, wanted: sums.wanted },
 ))]
 pub unsafe fn write_portion_columns(
     runs: SortedRuns<'_>,
-    portions: Portions<'_>,
     sums: PortionSums<'_>,
     shape: TableShape,
     columns: PortionColumns<'_>,
 ) {
     let row = thread::index_1d();
-    if u64::from(row) >= shape.labels {
+    let Some(label) = shape.label_of(row, runs.labels) else {
         return;
-    }
-    let label = runs.labels - shape.labels as u32 + row;
-    let portions = LabelPortions::of(runs, portions, label);
+    };
+    let portions = LabelPortions::of(runs, sums.portions, label);
     if sums.wanted & column::OF_INTENSITIES != 0 {
         let all = portions.joined(
             Reals::NONE,

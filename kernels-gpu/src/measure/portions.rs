@@ -8,6 +8,8 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE, sync_warp};
 
+use super::moments::from_point;
+use super::pieces::{halves, pack};
 use super::powers::{shifted, sum_count};
 use super::sorted_runs::{Run, SortedRuns};
 use crate::primitives::quotient;
@@ -61,7 +63,7 @@ pub unsafe fn list_portions(
         let index = before.ldg(at);
         let origin = runs.sorted(at);
         begins.st(index, at);
-        origins.st(index, u64::from(origin.y) | u64::from(origin.x) << 32);
+        origins.st(index, pack([origin.y, origin.x]));
     }
 }
 
@@ -109,8 +111,7 @@ impl Portions<'_> {
     /// The row and the column of a portion's first pixel.
     #[inline(always)]
     fn origin(&self, portion: u32) -> [u32; 2] {
-        let origin = self.origins.ldg(portion);
-        [origin as u32, (origin >> 32) as u32]
+        halves(self.origins.ldg(portion))
     }
 }
 
@@ -201,7 +202,18 @@ impl<'a> LabelPortions<'a> {
         })
     }
 
-    /// The same, from the first pixel of the label's box on, whose column is `left`.
+    /// The row and the column of the first pixel of the label's box, whose column is `left`, from
+    /// the label's first pixel.
+    #[inline(always)]
+    pub(super) fn corner(&self, left: u32) -> [f64; 2] {
+        let [_, column] = self.origin();
+        // planted: moment-left
+        let before = i64::from(column) - i64::from(left);
+        [0.0, -(before as f64)]
+    }
+
+    /// The same sums as [`powers`](Self::powers), from the first pixel of the label's box on, whose
+    /// column is `left`.
     #[inline(always)]
     pub(super) fn powers_in_box<const N: usize>(
         &self,
@@ -209,9 +221,7 @@ impl<'a> LabelPortions<'a> {
         powers: u32,
         left: u32,
     ) -> [[f64; N]; N] {
-        let column = self.origin()[1];
-        let before = i64::from(column) - i64::from(left);
-        shifted(self.powers(sums, powers), 0.0, before as f64)
+        from_point(self.powers(sums, powers), self.corner(left))
     }
 }
 

@@ -5,7 +5,7 @@ use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE, warp_shuffle_xor};
 
 use super::ellipse::rounded;
-use super::pieces::{store_wide, sum_of_warp};
+use super::pieces::{load_wide, store_wide, sum_of_warp};
 use super::portions::{Portion, SUM_BLOCK};
 use super::powers::Weight;
 use super::sorted_runs::SortedRuns;
@@ -129,14 +129,13 @@ impl Reals {
     pub(super) fn of_portion(sums: View<'_, u64>, portion: u32) -> Self {
         let first = portion as usize * WORDS as usize;
         let number = |i: usize| f64::from_bits(sums.ldg(first + i));
-        let [low, high] = [sums.ldg(first + 5), sums.ldg(first + 6)];
         Self {
             pixels: number(0),
             min: number(1),
             max: number(2),
             sum: number(3),
             deviations: number(4),
-            whole: (u128::from(high) << 64 | u128::from(low)).cast_signed(),
+            whole: load_wide(sums, first + 5),
         }
     }
 

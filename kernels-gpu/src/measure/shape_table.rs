@@ -111,6 +111,7 @@ pub(super) trait ShapeSums {
     fn centered(&self) -> CenteredSums;
     /// Border pixels that add 1 to the perimeter, √2, and the mean of both.
     fn outline(&self) -> [u64; 3];
+    /// Runs, and pairs and squares of neighbours.
     fn pairs(&self) -> PairCounts;
     /// The least intensity and the greatest.
     fn extremes(&self) -> [i64; 2];
@@ -338,6 +339,14 @@ pub mod shape_column {
     pub const INTENSITY_MEAN: u32 = 4096;
     /// Their standard deviation.
     pub const INTENSITY_STD: u32 = 8192;
+
+    /// The columns that follow from a label's ellipse.
+    pub const OF_ELLIPSE: u32 =
+        INERTIA | EIGENVALUES | AXIS_MAJOR | AXIS_MINOR | ECCENTRICITY | ORIENTATION;
+    /// The columns that follow from pairs of neighbours.
+    pub const OF_PAIRS: u32 = CROFTON | EULER_8 | EULER_4;
+    /// The columns of intensities.
+    pub const OF_INTENSITIES: u32 = INTENSITY_MIN | INTENSITY_MAX | INTENSITY_MEAN | INTENSITY_STD;
 }
 
 /// Columns with a row per label. Those that are not wanted are empty.
@@ -405,38 +414,15 @@ impl ShapeColumns<'_> {
     /// Writes the wanted columns of a row.
     #[inline(always)]
     pub(super) fn write(&self, row: u32, sums: &impl ShapeSums, wanted: u32, spacing: [f64; 2]) {
-        const OF_ELLIPSE: u32 = shape_column::INERTIA
-            | shape_column::EIGENVALUES
-            | shape_column::AXIS_MAJOR
-            | shape_column::AXIS_MINOR
-            | shape_column::ECCENTRICITY
-            | shape_column::ORIENTATION;
-        if wanted & OF_ELLIPSE != 0 {
+        if wanted & shape_column::OF_ELLIPSE != 0 {
             self.write_ellipse(row, &sums.centered(), wanted, spacing);
         }
         if wanted & shape_column::PERIMETER != 0 {
             let length = lengths::perimeter(sums.outline()) * spacing[0];
             self.perimeter.st(row, length);
         }
-        if wanted & shape_column::CROFTON != 0 {
-            let (pixels, pairs) = (sums.pixels(), sums.pairs());
-            let straight = pairs.runs + (pixels - pairs.below);
-            let oblique = 2 * pixels - pairs.slanted;
-            let length = lengths::crofton(straight, oblique) * spacing[0];
-            self.crofton.st(row, length);
-        }
-        if wanted & (shape_column::EULER_4 | shape_column::EULER_8) != 0 {
-            let pairs = sums.pairs();
-            let [runs, below, squares, diagonals] =
-                [pairs.runs, pairs.below, pairs.squares, pairs.diagonals].map(u64::cast_signed);
-            // planted: measure-shape-euler
-            let sides = runs - below + squares;
-            if wanted & shape_column::EULER_4 != 0 {
-                self.euler_4.st(row, sides);
-            }
-            if wanted & shape_column::EULER_8 != 0 {
-                self.euler_8.st(row, sides - diagonals);
-            }
+        if wanted & shape_column::OF_PAIRS != 0 {
+            self.write_pairs(row, sums.pixels(), &sums.pairs(), wanted, spacing);
         }
         if wanted & (shape_column::INTENSITY_MIN | shape_column::INTENSITY_MAX) != 0 {
             let [least, greatest] = sums.extremes();
@@ -457,6 +443,34 @@ impl ShapeColumns<'_> {
                 let of_all = variance(pixels.into(), sum, sums.intensity_squares(), center);
                 self.intensity_std.st(row, sqrt(of_all));
             }
+        }
+    }
+
+    /// Writes the wanted columns of a row that follow from the label's pairs of neighbours.
+    #[inline(always)]
+    fn write_pairs(
+        &self,
+        row: u32,
+        pixels: u64,
+        pairs: &PairCounts,
+        wanted: u32,
+        spacing: [f64; 2],
+    ) {
+        if wanted & shape_column::CROFTON != 0 {
+            let straight = pairs.runs + (pixels - pairs.below);
+            let oblique = 2 * pixels - pairs.slanted;
+            let length = lengths::crofton(straight, oblique) * spacing[0];
+            self.crofton.st(row, length);
+        }
+        let [runs, below, squares, diagonals] =
+            [pairs.runs, pairs.below, pairs.squares, pairs.diagonals].map(u64::cast_signed);
+        // planted: measure-shape-euler
+        let sides = runs - below + squares;
+        if wanted & shape_column::EULER_4 != 0 {
+            self.euler_4.st(row, sides);
+        }
+        if wanted & shape_column::EULER_8 != 0 {
+            self.euler_8.st(row, sides - diagonals);
         }
     }
 

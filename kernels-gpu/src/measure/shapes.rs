@@ -810,7 +810,7 @@ fn sum_tile<T: ValueBits + Default>(
         shapes,
         bits,
     };
-    if thread::sync_threads_or(t == 0 && table.is_given_up(labels.raster)) {
+    if table.is_given_up(labels.raster, t) {
         return;
     }
     all.own.clear(t);
@@ -898,8 +898,8 @@ macro_rules! shapes_kernel {
     ($name:ident, $t:ty, $what:literal) => {
         #[doc = concat!("Adds the pixels of each tile to its labels' sums, for labels of ", $what)]
         /// bits. Labels are the values from 1 to `most`; the greatest without a slot that is not
-        /// background is noted. Once it is one for which the largest table has none, no more sums
-        /// are added. `bits` are those of [`wanted`] that the tables have memory for.
+        /// background is noted. Once that label has no slot in the largest table either, blocks that
+        /// begin add nothing. `bits` are those of [`wanted`] that the tables have memory for.
         ///
         /// Launch: [`blocks`] blocks. Reads each value 1.1 times, 1 bit per pixel of a mask, once
         /// more a value per column of a label in a tile, and each intensity once, and adds some 100

@@ -7,7 +7,7 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
 
-use super::pieces::{Piece, least_of_warp, pieces, short_sum_of_warp, store_wide, sum_of_warp};
+use super::pieces::{Piece, least_of_warp, pack, short_sum_of_warp, store_wide, sum_of_warp};
 use super::sorted_runs::{Run, SortedRuns};
 use crate::image::equality::EqualityPlanes;
 
@@ -24,10 +24,10 @@ pub mod wanted {
     pub const PAIRS: u32 = 4;
     /// Border pixels by what they add to a perimeter.
     pub const OUTLINE: u32 = 8;
-    /// The least and the greatest intensity, and the sum of all: in
-    /// [tables](crate::measure::shapes) only.
+    /// The least and the greatest intensity, and the sum of all. Pieces have them in an array of
+    /// their own, with the sums of squares.
     pub const INTENSITIES: u32 = 16;
-    /// Sums of squared intensities; in tables only.
+    /// Sums of squared intensities, in [tables](crate::measure::shapes).
     pub const SQUARES: u32 = 32;
 }
 
@@ -35,6 +35,16 @@ pub mod wanted {
 /// and the first column; the column after the last; and the label, as a number in the order of
 /// labels. The second of two is in the upper half of a word.
 pub const BASE_WORDS: u32 = 5;
+
+/// The places of these words.
+pub(super) mod base {
+    pub(crate) const PIXELS: u32 = 0;
+    pub(crate) const ORIGIN: u32 = 1;
+    pub(crate) const LAST_ROW_AND_FIRST_COLUMN: u32 = 2;
+    pub(crate) const END_COLUMN: u32 = 3;
+    pub(crate) const LABEL: u32 = 4;
+}
+
 /// Words of sums up to second order, without the number of pixels.
 pub const SECOND_WORDS: u32 = 10;
 /// Words of pairs: runs, pixels with an equal one below, below to the right, below to the left,
@@ -145,7 +155,7 @@ impl Record<'_> {
 #[kernel(block = BLOCK, len(
     planes = (),
     runs = (),
-    sums = u64::from(pieces(runs.labels, runs.runs.starts.len() as u32)) * u64::from(words(bits)),
+    sums = u64::from(runs.pieces()) * u64::from(words(bits)),
 ))]
 pub unsafe fn sum_pieces(
     planes: EqualityPlanes<'_>,
@@ -156,7 +166,7 @@ pub unsafe fn sum_pieces(
     let t = thread::thread_idx_x();
     let lane = t % WARP_SIZE;
     let index = thread::block_idx_x() * WARPS + t / WARP_SIZE;
-    if index >= pieces(runs.labels, runs.runs.starts.len() as u32) {
+    if index >= runs.pieces() {
         return;
     }
     let piece = runs.piece(index);
@@ -225,10 +235,9 @@ fn put_base(runs: SortedRuns<'_>, piece: Piece, origin: Run, record: &mut Record
     let greatest = |value: i64| !least_of_warp(!value);
     let (last_row, end_column) = (greatest(last_row), greatest(end_column));
     let first_column = least_of_warp(first_column);
-    let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
     record.put_sum(pixels);
-    record.put(pair(origin.y, origin.x));
-    record.put(pair(last_row as u32, first_column as u32));
+    record.put(pack([origin.y, origin.x]));
+    record.put(pack([last_row as u32, first_column as u32]));
     record.put(end_column.cast_unsigned());
     record.put(runs.label(piece.first_run));
 }

@@ -17,8 +17,7 @@ const FEWEST_SLOTS: u64 = 256;
 /// takes less memory than lists of runs do.
 const LEAST_PIXELS: u64 = 4;
 
-/// The number of slots of an image's table with a slot for this number of pixels each, if that is
-/// not too few.
+/// The number of slots of an image's table: one per `pixels_per_slot` pixels, and at least 256.
 #[must_use]
 #[inline(always)]
 pub const fn slots(pixels: u64, pixels_per_slot: u64) -> u32 {
@@ -112,19 +111,24 @@ impl LabelTable<'_> {
     /// Notes a label that has no slot.
     #[inline(always)]
     pub(super) fn note_beyond(&self, label: u64) {
-        // Most of them are less than one that has been noted, and many threads would add.
+        // Most such labels are less than one already noted. The load spares them the atomic
+        // operation.
         // planted: measure-beyond
         if self.beyond.ld_relaxed(0, Device) < label {
             self.beyond.atomic_max(0, label);
         }
     }
 
-    /// Whether a label has been noted for which the largest table of this image has no slot.
+    /// Whether a label has been noted for which the largest table of this image has no slot. All
+    /// threads of the block call it with their numbers, and wait for each other.
     #[inline(always)]
-    pub(super) fn is_given_up(&self, raster: Raster) -> bool {
+    pub(super) fn is_given_up(&self, raster: Raster, t: u32) -> bool {
         let pixels = u64::from(raster.width) * u64::from(raster.height);
+        let most = u64::from(most_slots(pixels));
         // planted: measure-given-up
-        self.beyond.ld_relaxed(0, Device) > most_slots(pixels).into()
+        let is_beyond = t == 0 && self.beyond.ld_relaxed(0, Device) > most;
+        // planted: measure-given-up-by-all
+        thread::sync_threads_or(is_beyond)
     }
 
     /// Adds pixels to a slot.
@@ -286,6 +290,17 @@ pub struct TableShape {
 }
 
 impl TableShape {
+    /// The number of the label in a row of the table. The first ones of `labels` labels are
+    /// background, and have no rows.
+    #[inline(always)]
+    pub(super) fn label_of(self, row: u32, labels: u32) -> Option<u32> {
+        if u64::from(row) >= self.labels {
+            return None;
+        }
+        // planted: measure-table-row
+        Some(labels - self.labels as u32 + row)
+    }
+
     /// The area of a number of pixels.
     #[inline(always)]
     pub(super) fn area(self, pixels: u64) -> f64 {

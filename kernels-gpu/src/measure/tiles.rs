@@ -209,8 +209,7 @@ fn sum_tile<T: ValueBits + Default>(
     let own = TileTable::of_block();
     let tile = Tile::of_block(raster);
     own.clear(t);
-    // planted: measure-tile-clear
-    if thread::sync_threads_or(t == 0 && table.is_given_up(raster)) {
+    if table.is_given_up(raster, t) {
         return;
     }
     let x = tile.left + t;
@@ -273,7 +272,7 @@ macro_rules! tiles_kernel {
     ($name:ident, $t:ty, $what:literal) => {
         #[doc = concat!("Adds the pixels of each tile to its labels' sums, for labels of ", $what)]
         /// bits. Labels are the values from 1 to `most`; the greatest without a slot is noted.
-        /// Once it is one for which the largest table has none, no more sums are added.
+        /// Once that label has no slot in the largest table either, blocks that begin add nothing.
         ///
         /// Launch: [`blocks`] blocks. Reads each value once and 1 bit per pixel of a mask, and adds
         /// some 40 bytes per tile and label.

@@ -76,16 +76,16 @@ pub(super) fn columns_of(
     columns.fold(0, |all, column| all | column)
 }
 
-/// A table of `len` rows with these properties in their order, from the columns of each.
-pub(super) fn table_in_order<G: Gpu>(
-    mut columns: Vec<(Property, Vec<DeviceColumnValues<G>>)>,
+/// A table of `len` rows with these properties, from the columns of each; those of other properties
+/// are left out.
+pub(super) fn table_of<G: Gpu>(
+    columns: Vec<(Property, Vec<DeviceColumnValues<G>>)>,
     len: usize,
     properties: &[Property],
-) -> Result<DeviceMeasures<G>> {
-    let place = |property: Property| properties.iter().position(|&wanted| wanted == property);
-    columns.retain(|&(property, _)| place(property).is_some());
-    columns.sort_by_key(|&(property, _)| place(property));
-    let columns = columns.into_iter().flat_map(|(property, values)| {
+) -> DeviceMeasures<G> {
+    let columns = columns.into_iter();
+    let columns = columns.filter(|(property, _)| properties.contains(property));
+    let columns = columns.flat_map(|(property, values)| {
         let names = property.columns().into_iter();
         names.zip(values).map(move |(name, values)| DeviceColumn {
             property,
@@ -93,10 +93,10 @@ pub(super) fn table_in_order<G: Gpu>(
             values,
         })
     });
-    Ok(DeviceMeasures {
+    DeviceMeasures {
         len,
         columns: columns.collect(),
-    })
+    }
 }
 
 /// A table without rows.
@@ -148,7 +148,7 @@ impl<G: Gpu> ExactColumns<G> {
     }
 
     /// The table of `len` rows with these properties.
-    pub(super) fn in_order(self, len: usize, properties: &[Property]) -> Result<DeviceMeasures<G>> {
+    pub(super) fn table(self, len: usize, properties: &[Property]) -> DeviceMeasures<G> {
         let Self { columns, shapes } = self;
         use DeviceColumnValues::{Floats, Integers};
         let mut of_properties = Vec::new();
@@ -194,6 +194,6 @@ impl<G: Gpu> ExactColumns<G> {
         ] {
             add(property, vec![Floats(column)]);
         }
-        table_in_order(of_properties, len, properties)
+        table_of(of_properties, len, properties)
     }
 }

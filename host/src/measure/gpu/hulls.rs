@@ -7,10 +7,10 @@ use trazar_kernels::measure::hull_columns::{
 use trazar_kernels::measure::hulls::{
     BoxRowsBuffers, Boxes, HULL_BLOCK, NO_PIXEL, find_heights, find_hulls, list_box_rows,
 };
-use trazar_kernels::measure::table::{ColumnSizes, TableShape};
+use trazar_kernels::measure::table::ColumnSizes;
 
 use super::DeviceColumnValues::Floats;
-use super::columns::{columns_of, table_in_order};
+use super::columns::{columns_of, table_of};
 use super::runs::Sorted;
 use super::{DeviceMeasures, warp_blocks};
 use crate::error::Result;
@@ -52,7 +52,8 @@ pub(super) fn table<G: Gpu>(
         (Property::AreaFilled, columns.area_filled),
     ];
     let columns = columns.map(|(property, values)| (property, vec![Floats(values)]));
-    table_in_order(columns.into(), sizes.rows as usize, properties)
+    let rows = sizes.rows as usize;
+    Ok(table_of(columns.into(), rows, properties))
 }
 
 /// The wanted columns of all labels but the first ones, which are background.
@@ -84,12 +85,9 @@ fn write_columns<G: Gpu>(
     let mut holes = gpu.alloc_zeroed(room(column::AREA_FILLED))?;
     let has_gaps = wanted & column::AREA_FILLED != 0;
     let mut parents = gpu.alloc(if has_gaps { len as usize } else { 0 })?;
+    let shape = sorted.shape(spacing);
     let (background, runs) = (sorted.background, sorted.view());
     let mut columns = HullColumnBuffers::alloc(&OnGpu(gpu.clone()), &sizes)?;
-    let shape = TableShape {
-        spacing,
-        labels: sizes.rows.into(),
-    };
     // SAFETY: there is a parent per run, if they are needed, and they are set before gaps are
     // joined; there are sums for each label, and a row for each that is not background.
     unsafe {

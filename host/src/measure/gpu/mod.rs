@@ -216,7 +216,7 @@ fn split(
     all.partition(|&property| condition(property))
 }
 
-/// Properties that follow from sums of runs, by the sums that they follow from.
+/// Properties found from runs, grouped by the sums that they follow from.
 struct ByRuns {
     of_portions: Vec<Property>,
     moments: Vec<Property>,
@@ -259,8 +259,8 @@ impl ByRuns {
         options: &MeasureOptions,
     ) -> Result<Vec<DeviceMeasures<G>>> {
         let spacing = options.spacing;
-        let of_portions = [&self.of_portions[..], &self.moments].concat();
-        let mut needs = Needs::of(&self.of_pieces);
+        let from_portions = [&self.of_portions[..], &self.moments].concat();
+        let mut needs = Needs::of(self.of_pieces.iter().copied());
         needs.second |= self.has_exact_moments();
         let pieces = match self.needs_pieces() {
             // SAFETY: the caller's promise.
@@ -271,11 +271,11 @@ impl ByRuns {
         if !self.of_pieces.is_empty() {
             tables.push(pieces.table::<L>(gpu, sorted, &self.of_pieces, spacing)?);
         }
-        if of_portions.is_empty() {
+        if from_portions.is_empty() {
             return Ok(tables);
         }
         // SAFETY: the caller's promise.
-        let portions = unsafe { SumsOfPortions::find(gpu, sorted, light, &of_portions)? };
+        let portions = unsafe { SumsOfPortions::find(gpu, sorted, light, &from_portions)? };
         if !self.of_portions.is_empty() {
             tables.push(portions.table(gpu, sorted, &self.of_portions, spacing)?);
         }

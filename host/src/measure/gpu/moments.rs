@@ -3,9 +3,9 @@
 use trazar_kernels::measure::moment_columns::{
     MomentColumnBuffers, MomentSums, columns_of, is_exact, kind, write_moments,
 };
-use trazar_kernels::measure::table::{ColumnSizes, TableShape};
+use trazar_kernels::measure::table::ColumnSizes;
 
-use super::columns::table_in_order;
+use super::columns::table_of;
 use super::pieces::SumsOfPieces;
 use super::portions::SumsOfPortions;
 use super::result::{DeviceColumnValues, DeviceMeasures};
@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer, OnGpu};
 use crate::measure::Property;
 
-/// What a property of moments is.
+/// The moments that a property consists of.
 #[derive(Clone, Copy)]
 pub(super) struct MomentKind {
     /// Which moments: a [`kind`].
@@ -67,7 +67,7 @@ impl<G: Gpu> SumsForMoments<'_, G> {
                 columns.push((property, self.columns(gpu, sorted, of_kind, spacing)?));
             }
         }
-        table_in_order(columns, sorted.rows() as usize, properties)
+        Ok(table_of(columns, sorted.rows() as usize, properties))
     }
 
     /// The columns of moments of a kind.
@@ -83,7 +83,6 @@ impl<G: Gpu> SumsForMoments<'_, G> {
             wanted: columns_of(kind),
         };
         let mut columns = MomentColumnBuffers::alloc(&OnGpu(gpu.clone()), &sizes)?;
-        let portions = self.portions.view();
         let powers = match is_weighted {
             true => &self.portions.weighted,
             false => &self.portions.powers,
@@ -92,23 +91,19 @@ impl<G: Gpu> SumsForMoments<'_, G> {
             kind,
             is_weighted: is_weighted.into(),
             labels: sorted.groups.values,
-            portions: portions.begins.len() as u32,
+            portions: self.portions.view(),
             powers: powers.view(),
             first_columns: self.portions.first_columns.view(),
             of_pieces: self.pieces.bits,
         };
-        let shape = TableShape {
-            spacing,
-            labels: sizes.rows.into(),
-        };
-        // SAFETY: portions and pieces are those of the runs, with the sums that are needed; there
-        // is a row for each label that is not background.
+        let shape = sorted.shape(spacing);
+        // SAFETY: portions and pieces are those of the runs, and there is a row for each label that
+        // is not background. The launch is refused if sums are missing.
         unsafe {
             write_moments::launch_threads(
                 &gpu.launcher(),
                 sizes.rows,
                 sorted.view(),
-                portions,
                 sums,
                 self.pieces.view(),
                 shape,

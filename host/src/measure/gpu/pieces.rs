@@ -4,7 +4,6 @@ use trazar_kernels::measure::piece_columns::{WantedOfPieces, write_piece_columns
 use trazar_kernels::measure::piece_sums::PieceSums;
 use trazar_kernels::measure::pieces::pieces;
 use trazar_kernels::measure::sums::{self, sum_pieces, wanted};
-use trazar_kernels::measure::table::TableShape;
 use trazar_kernels::trace::fragments::row_values::RowsOfValues;
 
 use super::columns::{ColumnBits, ExactColumns};
@@ -54,7 +53,7 @@ impl<G: Gpu> SumsOfPieces<G> {
         })
     }
 
-    /// The sums that are needed. Those of intensities are exact.
+    /// The sums that are needed. If those of intensities are, `I` is a type whose sums are exact.
     ///
     /// # Safety
     /// Intensities have the labels' size, and the queue has acquired them.
@@ -117,12 +116,9 @@ impl<G: Gpu> SumsOfPieces<G> {
             columns: bits.columns,
             shape_columns: bits.shape_columns,
         };
-        let shape = TableShape {
-            spacing,
-            labels: rows.into(),
-        };
-        // SAFETY: the pieces are those of the runs, with the sums that the columns need; there is a
-        // row for each label that is not background.
+        let shape = sorted.shape(spacing);
+        // SAFETY: the pieces are those of the runs, and there is a row for each label that is not
+        // background. The launch is refused if the pieces lack sums.
         unsafe {
             write_piece_columns::launch_threads(
                 &gpu.launcher(),
@@ -136,6 +132,6 @@ impl<G: Gpu> SumsOfPieces<G> {
                 all.shapes.views(),
             )?;
         }
-        all.in_order(rows as usize, properties)
+        Ok(all.table(rows as usize, properties))
     }
 }

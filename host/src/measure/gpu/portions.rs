@@ -7,11 +7,11 @@ use trazar_kernels::measure::portion_columns::{
 };
 use trazar_kernels::measure::portions::{self, Portions, count_portions, list_portions};
 use trazar_kernels::measure::powers::{POWERS, sum_count, sum_powers};
-use trazar_kernels::measure::table::{ColumnSizes, TableShape};
+use trazar_kernels::measure::table::ColumnSizes;
 use trazar_kernels::trace::fragments::row_values::RowsOfValues;
 
 use super::DeviceColumnValues::Floats;
-use super::columns::{columns_of, points, table_in_order};
+use super::columns::{columns_of, points, table_of};
 use super::intensities::SummedOver;
 use super::moments::MomentKind;
 use super::result::DeviceMeasures;
@@ -58,7 +58,8 @@ pub(super) struct SumsOfPortions<G: Gpu> {
 }
 
 impl<G: Gpu> SumsOfPortions<G> {
-    /// The sums of portions that these properties need. Sums of intensities are rounded.
+    /// The sums of portions that these properties need. If they need sums of intensities, `I` is a
+    /// type whose sums are rounded.
     ///
     /// # Safety
     /// Intensities have the labels' size, and the queue has acquired them.
@@ -69,7 +70,7 @@ impl<G: Gpu> SumsOfPortions<G> {
         properties: &[Property],
     ) -> Result<Self> {
         let on = &gpu.launcher();
-        let needs = Needs::of(properties);
+        let needs = Needs::of(properties.iter().copied());
         let rows_per_strip = rows_per_strip(sorted.width as usize);
         let (begins, origins) = find_portions(gpu, sorted, rows_per_strip)?;
         let weighted_powers = weighted_powers(properties);
@@ -135,28 +136,24 @@ impl<G: Gpu> SumsOfPortions<G> {
             wanted: columns_of(properties, |property| column_of(property, true)),
         };
         let mut columns = PortionColumnBuffers::alloc(&OnGpu(gpu.clone()), &sizes)?;
-        let shape = TableShape {
-            spacing,
-            labels: sizes.rows.into(),
-        };
         let sums = PortionSums {
             wanted: sizes.wanted,
             labels: sorted.groups.values,
             is_whole: self.is_whole.into(),
             powers: self.weighted_powers,
-            portions: self.begins.len() as u32,
+            portions: self.view(),
             reals: self.intensities.view(),
             weighted: self.weighted.view(),
             first_columns: self.first_columns.view(),
         };
-        // SAFETY: the portions are those of the runs, with the sums that the wanted columns need;
-        // there is a row for each label that is not background.
+        let shape = sorted.shape(spacing);
+        // SAFETY: the portions are those of the runs, and there is a row for each label that is not
+        // background. The launch is refused if sums are missing.
         unsafe {
             write_portion_columns::launch_threads(
                 &gpu.launcher(),
                 sizes.rows,
                 sorted.view(),
-                self.view(),
                 sums,
                 shape,
                 columns.views(),
@@ -173,7 +170,7 @@ impl<G: Gpu> SumsOfPortions<G> {
                 points(columns.local_centroid),
             ),
         ];
-        table_in_order(columns, sizes.rows as usize, properties)
+        Ok(table_of(columns, sizes.rows as usize, properties))
     }
 }
 

@@ -3,6 +3,7 @@
 use trazar_kernels::image::equality::EqualityPlanes;
 use trazar_kernels::measure::runs::{RunsBuffers, count_value_runs, list_value_runs};
 use trazar_kernels::measure::sorted_runs::{SortedRuns, count_background, find_first_columns};
+use trazar_kernels::measure::table::TableShape;
 use trazar_kernels::trace::borders::count;
 use trazar_kernels::trace::fragments::row_values::RowsOfValues;
 use trazar_kernels::trace::values::group_borders;
@@ -85,6 +86,14 @@ impl<G: Gpu> Sorted<G> {
     /// The number of labels that are not background: rows of a table.
     pub(super) fn rows(&self) -> u32 {
         self.groups.values - self.background
+    }
+
+    /// The shape of a table with these distances between rows and between columns of pixels.
+    pub(super) fn shape(&self, spacing: [f64; 2]) -> TableShape {
+        TableShape {
+            spacing,
+            labels: self.rows().into(),
+        }
     }
 
     /// The planes and the runs, for kernels to read.

@@ -34,12 +34,9 @@ struct Wanted {
 impl Wanted {
     /// What the table must have for these properties. [Tiles give](gives) all of them.
     fn of(properties: &[Property]) -> Self {
-        let mut needs = Needs::default();
         // The other properties need no more than a table has without sums for shapes.
-        let of_shapes = |property: &&Property| shape_column_of(**property).is_some();
-        for property in properties.iter().filter(of_shapes) {
-            property.add_needs(&mut needs);
-        }
+        let of_shapes = |property: &Property| shape_column_of(*property).is_some();
+        let needs = Needs::of(properties.iter().copied().filter(of_shapes));
         let mut wanted = sums_of(needs);
         if needs.deviations {
             wanted |= sums::SQUARES;
@@ -71,7 +68,7 @@ pub(super) fn gives(
 
 /// Whether all of these properties follow from areas and boxes.
 pub(super) fn follow_from_boxes(properties: &[Property]) -> bool {
-    Needs::of(properties) == Needs::default()
+    Needs::of(properties.iter().copied()) == Needs::default()
 }
 
 /// Whether the sums for shapes of an image of this size fit their numbers of bits.
@@ -180,7 +177,7 @@ struct Summed<'a, G: Gpu, L: Label> {
 }
 
 impl<G: Gpu, L: Label> Summed<'_, G, L> {
-    /// The sums of all labels; `None` if a label's value is far above the number of pixels.
+    /// The sums of all labels; `None` if a label has no slot in the [largest table](most_slots).
     fn sum_up_all(&self, gpu: &G) -> Result<Option<Tables<G>>> {
         let pixels = u64::from(self.labels.width()) * u64::from(self.labels.height());
         let tables = self.sum_up(gpu, slots(pixels, USUAL_PIXELS))?;
@@ -218,7 +215,7 @@ impl<G: Gpu, L: Label> Summed<'_, G, L> {
     }
 }
 
-/// The measures, unless a label's value is far above the number of pixels. The options have been
+/// The measures; `None` if a label has no slot in the [largest table](most_slots). The options have been
 /// checked, and [tiles give](gives) all of their properties. Pixels whose intensities are summed up
 /// have been acquired.
 pub(super) fn measure<G: Gpu, L: Label>(
@@ -239,6 +236,6 @@ pub(super) fn measure<G: Gpu, L: Label>(
     };
     let (before, rows) = tables.find_labels(gpu, labels.background_values())?;
     let all = tables.write_columns(gpu, &before, rows, intensities.sign, wanted, options)?;
-    all.in_order(rows as usize, options.properties.as_slice())
-        .map(Some)
+    let properties = options.properties.as_slice();
+    Ok(Some(all.table(rows as usize, properties)))
 }
