@@ -61,7 +61,7 @@ pub struct PieceSums<'a> {
     /// Those of pixels ([`sums`](super::sums)).
     #[len(sizes.words())]
     pub pixels: View<'a, u64>,
-    /// Those of intensities ([`intensities`](super::intensities)); empty if they are not wanted.
+    /// Those of intensities ([`intensities`]); empty if they are not wanted.
     #[len(sizes.intensities())]
     pub intensities: View<'a, u64>,
 }
