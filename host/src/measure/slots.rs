@@ -16,7 +16,7 @@ const LEAST_LEN: usize = 1 << 12;
 const SMALL_LEN: i64 = 1 << 19;
 /// The most elements per label of a larger table. If there were more, most labels would have a page
 /// of memory for themselves.
-const LEAST_DENSITY: i64 = 64;
+const MOST_PER_LABEL: i64 = 64;
 
 /// The slots of labels, numbered as the labels come.
 ///
@@ -45,6 +45,12 @@ impl Slots {
         self.map.clear();
     }
 
+    /// Whether a label would be looked for in the map, which takes longer than the table.
+    #[inline(always)]
+    pub(super) fn is_in_map(&self, label: i64) -> bool {
+        label >= self.table.len() as i64
+    }
+
     /// The slot of `label`, if it has one among `all`, what there is at the slots.
     #[inline(always)]
     pub(super) fn get(&self, label: i64, all: &[impl Labelled]) -> Option<u32> {
@@ -59,8 +65,8 @@ impl Slots {
     #[cold]
     pub(super) fn set(&mut self, label: i64, slot: u32) -> Result<()> {
         const WHAT: &str = "the places of labels";
-        let densest = (LEAST_DENSITY * i64::from(slot)).max(SMALL_LEN);
-        if label < (self.table.len() as i64).max(densest.min(self.limit)) {
+        let most = (MOST_PER_LABEL * i64::from(slot)).max(SMALL_LEN);
+        if label < (self.table.len() as i64).max(most.min(self.limit)) {
             let index = label as usize;
             if index >= self.table.len() {
                 let len = (index + 1).next_power_of_two();

@@ -197,6 +197,7 @@ pub(super) fn sum_up(work: Work<'_>, first: usize, end: usize, slots: &mut Slots
         is_narrow: width <= NARROW_WIDTH,
         slots,
         runs: Vec::new(),
+        above: Vec::new(),
         sums: Sums::default(),
     };
     strip.run(first, end, width.div_ceil(WORD_BITS))?;
@@ -212,6 +213,8 @@ struct Strip<'a> {
     slots: &'a mut Slots,
     /// Those of the current row.
     runs: Vec<Run>,
+    /// Those of the row above; none in the first row.
+    above: Vec<Run>,
     sums: Sums,
 }
 
@@ -255,6 +258,7 @@ impl Strip<'_> {
             } else {
                 self.labels.compare_right(y, &mut row.right);
             }
+            std::mem::swap(&mut self.above, &mut self.runs);
             self.labels.runs(y, &row.right, &mut self.runs)?;
             if self.runs.is_empty() {
                 continue;
@@ -288,9 +292,21 @@ impl Strip<'_> {
 
     /// Finds the slots of the runs, and counts their pixels.
     fn place(&mut self, y: u32) -> Result<()> {
+        let mut above = self.above.iter().peekable();
         for run in &mut self.runs {
+            let known = if self.slots.is_in_map(run.label) {
+                // Most runs are below one of the same label.
+                while above.next_if(|above| above.end <= run.start).is_some() {}
+                let same = above.peek().filter(|above| above.label == run.label);
+                same.map(|above| above.slot)
+            } else {
+                None
+            };
             let (slots, needs) = (&mut *self.slots, self.needs);
-            let slot = self.sums.slot_of(slots, run.label, y, run.start, needs)?;
+            let slot = match known {
+                Some(slot) => slot,
+                None => self.sums.slot_of(slots, run.label, y, run.start, needs)?,
+            };
             run.slot = slot;
             let base = &mut self.sums.bases[slot as usize];
             base.area += u64::from(run.end - run.start);
