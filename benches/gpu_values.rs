@@ -18,7 +18,7 @@ use trazar::cuda::{Device, Queue};
 use trazar::generate::{cells, classes};
 use trazar::gpu::Gpu;
 use trazar::measure::{DeviceIntensities, DeviceMeasurer, Intensity, MeasureOptions, Property};
-use trazar::rle::{DeviceRles, Rle};
+use trazar::rle::{DeviceLabelRles, DeviceRles, Rle, encode_labels};
 use trazar::trace::ContourOptions;
 use trazar::{
     BinaryImage, Connectivity, DeviceImageBatch, DeviceLabeler, DeviceTracer, DeviceValues, Engine,
@@ -229,7 +229,54 @@ fn bench_masks(gpu: &Queue) -> Result<()> {
     println!(
         "256 masks of {SIDE} x {SIDE}: {counts} run lengths {ms:>9.3} ms   one core {cpu:>8.1} ms"
     );
+    bench_text(gpu, &found, &expected)
+}
+
+/// Times the compressed text of run lengths, on the GPU and in the host's memory.
+fn bench_text(gpu: &Queue, rles: &DeviceRles<Queue>, expected: &[Rle]) -> Result<()> {
+    let started = Instant::now();
+    let expected: Vec<_> = expected.iter().map(Rle::to_text).collect::<Result<_>>()?;
+    let cpu = started.elapsed().as_secs_f64() * MS_PER_S;
+    let found = rles.compress(gpu)?;
+    assert!(found.to_host()?.iter().eq(&expected), "wrong text");
+    let ms_there = median_ms(repeats(), || {
+        let text = rles.compress(gpu)?;
+        gpu.stream().synchronize()?;
+        drop(text);
+        Ok(())
+    })?;
+    let ms = median_ms(repeats(), || rles.compress(gpu)?.to_host().map(drop))?;
+    println!(
+        "  {} characters of {} masks, left on the GPU {ms_there:>9.3} ms, in the host's memory \
+         {ms:>9.3} ms   one core {cpu:>8.1} ms",
+        found.bytes().len(),
+        expected.len()
+    );
     Ok(())
+}
+
+/// Times the run lengths of all labels of an image.
+fn bench_label_masks(gpu: &Queue, side: u32, labels: &[u32]) -> Result<()> {
+    let samples = Samples::new(side, side, labels)?;
+    let started = Instant::now();
+    let expected = encode_labels(samples)?;
+    let cpu = started.elapsed().as_secs_f64() * MS_PER_S;
+    let there = DeviceValues::upload(gpu, &ValueImage::new(samples)?)?;
+    let found = DeviceLabelRles::encode(gpu, &there)?;
+    assert!(found.to_host()? == expected, "wrong run lengths");
+    let ms = median_ms(repeats(), || {
+        let rles = DeviceLabelRles::encode(gpu, &there)?;
+        gpu.stream().synchronize()?;
+        drop(rles);
+        Ok(())
+    })?;
+    println!(
+        "  masks of {} labels: {} run lengths {ms:>9.3} ms   all cores {cpu:>8.1} ms",
+        expected.len(),
+        found.rles().counts().len()
+    );
+    let masks: Vec<Rle> = expected.into_iter().map(|(_, mask)| mask).collect();
+    bench_text(gpu, found.rles(), &masks)
 }
 
 fn main() -> Result<()> {
@@ -246,6 +293,7 @@ fn main() -> Result<()> {
         let labels = cells(side, side, 26, 1)?;
         bench(&gpu, "touching cells", side, &labels)?;
         bench_measures(&gpu, side, &labels)?;
+        bench_label_masks(&gpu, side, &labels)?;
         bench(
             &gpu,
             "16 smooth classes",

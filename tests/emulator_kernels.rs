@@ -9,7 +9,7 @@ use trazar::glam::IVec2;
 use trazar::gpu::Scanner;
 use trazar::hooks;
 use trazar::measure::{MeasureOptions, Property};
-use trazar::rle::DeviceRles;
+use trazar::rle::{DeviceLabelRles, DeviceRles};
 use trazar::route::{
     Cell, DeviceGrid, DeviceRouteAlgorithm, DeviceRouteOptions, DeviceRouter, EdgeCounts,
     NegotiationOptions, Net, RouteAlgorithm, RouteOptions, RoutingGrid, Window,
@@ -17,8 +17,8 @@ use trazar::route::{
 use trazar::trace::{Band, ContourOptions};
 use trazar::{
     Backend, Connectivity, DeviceBytes, DeviceImage, DeviceImageBatch, DeviceLabeler, DeviceTracer,
-    Engine, Geometry, LabelAlgorithm, LabelOptions, PixelValue, RegionOptions, Retrieval, Samples,
-    TraceAlgorithm, TraceOptions, ValueImage,
+    DeviceValues, Engine, Geometry, LabelAlgorithm, LabelOptions, PixelValue, RegionOptions,
+    Retrieval, Samples, TraceAlgorithm, TraceOptions, ValueImage,
 };
 use trazar_test_support::contours::TEH_CHIN;
 use trazar_test_support::kernels::PTX;
@@ -186,7 +186,11 @@ fn every_kernel_of_the_ptx_is_emulated() {
     run_values::<f32>(&engine);
     run_measures(&engine);
     let masks = DeviceImageBatch::upload(&emulator, [&image]).unwrap();
-    DeviceRles::encode(&emulator, &masks).unwrap();
+    let rles = DeviceRles::encode(&emulator, &masks).unwrap();
+    rles.compress(&emulator).unwrap();
+    let labels = ValueImage::new(Samples::new(3, 2, &[7u8, 7, 0, 0, 7, 5]).unwrap()).unwrap();
+    let labels = DeviceValues::upload(&emulator, &labels).unwrap();
+    DeviceLabelRles::encode(&emulator, &labels).unwrap();
 
     // More stretches than one block ranks.
     let checkerboard: Pattern = "checkerboard".parse().unwrap();

@@ -29,7 +29,7 @@ unsafe fn sort_alone(
     n: u32,
     group_first: u32,
     group_count: u32,
-    largest: u32,
+    bits: u32,
     barrier: GridBarrier<'_>,
     block_sums: ViewMut<'_, u32>,
 ) {
@@ -47,7 +47,7 @@ unsafe fn sort_alone(
     let Some(grid) = Grid::for_work(barrier, n) else {
         return;
     };
-    sort_pairs(grid, pairs, n, group, largest, memory);
+    sort_pairs(grid, pairs, n, group, bits, memory);
 }
 
 /// The first block adds up tiles while the others publish them, some after it has looked.
@@ -103,33 +103,35 @@ fn sums_of_tiles_that_are_published_meanwhile() {
     }
 }
 
-/// `n` keys up to `largest`, many of them equal, and one that is the largest.
-fn keys(random: &mut Random, n: u32, largest: u32) -> Vec<u32> {
+/// `n` keys that differ in these bits alone, many of them equal, and one that has all.
+fn keys(random: &mut Random, n: u32, bits: u32) -> Vec<u32> {
+    let others = random.below(u32::MAX) & !bits;
     // Half of them from a few values, in all digits.
-    let few = [0, 1, largest, largest / 2, largest / 3, largest & 0xff];
+    let few = [0, 1, bits, bits / 2, bits / 3, bits & 0xff];
     let mut keys: Vec<u32> = (0..n)
         .map(|_| match random.below(2) {
             0 => few[random.below(few.len() as u32) as usize],
-            _ => random.below(largest.saturating_add(1)),
+            _ => random.below(u32::MAX),
         })
+        .map(|key| key & bits | others)
         .collect();
     let at = random.below(n) as usize;
-    keys[at] = largest;
+    keys[at] = bits | others;
     keys
 }
 
-/// Sorts `n` keys up to `largest` around a group, which is `None` for no pairs, and compares with
-/// the sort of Rust's library.
-fn check_sort(emulator: &Emulator, blocks: u32, n: u32, largest: u32, group: Option<Group>) {
+/// Sorts `n` keys by these bits around a group, which is `None` for no pairs, and compares with the
+/// sort of Rust's library.
+fn check_sort(emulator: &Emulator, blocks: u32, n: u32, bits: u32, group: Option<Group>) {
     /// What the group's place holds before the sort and after it.
     const UNTOUCHED: u32 = 0xdead_beef;
     let name = format!(
-        "{n} keys up to {largest}, {blocks} blocks, group of {:?}, order {}",
+        "{n} keys by bits {bits:#x}, {blocks} blocks, group of {:?}, order {}",
         group.map(|group| (group.first, group.count)),
         emulator.seed()
     );
-    let mut random = Random::new(seed() ^ u64::from(n) << 32 ^ u64::from(largest));
-    let keys = keys(&mut random, n, largest);
+    let mut random = Random::new(seed() ^ u64::from(n) << 32 ^ u64::from(bits));
+    let keys = keys(&mut random, n, bits);
     let group = group.unwrap_or(Group::NONE);
     let mut expected: Vec<(u32, u32)> = keys.iter().copied().zip(0..).collect();
     expected.sort_by_key(|&(key, _)| key);
@@ -163,7 +165,7 @@ fn check_sort(emulator: &Emulator, blocks: u32, n: u32, largest: u32, group: Opt
             counts: counts.view_mut(),
         };
         // Where the pairs have to be is where they are.
-        pairs.unsorted(largest)
+        pairs.unsorted(bits)
     };
     // SAFETY: `pairs` has the pairs where `unsorted` says, and memory for `n` with the group.
     unsafe {
@@ -174,7 +176,7 @@ fn check_sort(emulator: &Emulator, blocks: u32, n: u32, largest: u32, group: Opt
             n,
             group.first,
             group.count,
-            largest,
+            bits,
             GridBarrier {
                 counter: barrier.view_mut(),
             },
@@ -182,8 +184,8 @@ fn check_sort(emulator: &Emulator, blocks: u32, n: u32, largest: u32, group: Opt
         )
     }
     .unwrap_or_else(|error| panic!("{name}: {error}"));
-    let passes = (u32::BITS - largest.leading_zeros()).div_ceil(8);
-    let sorted = if passes.is_multiple_of(2) {
+    let digits = bits.to_le_bytes().into_iter().filter(|&digit| digit != 0);
+    let sorted = if digits.count().is_multiple_of(2) {
         first
     } else {
         second
@@ -208,14 +210,46 @@ fn sorts_of_few_tiles() {
     ];
     let mut order = 100 * seed();
     for (i, n) in SIZES.into_iter().enumerate() {
-        for (j, largest) in [0xff, 0x100, 0x1_0000, u32::MAX].into_iter().enumerate() {
+        for (j, bits) in [0xff, 0x1ff, 0x1_ffff, u32::MAX].into_iter().enumerate() {
             order += 1;
             let blocks = if (i + j) % 2 == 0 { 1 } else { 3 };
             let emulator = emulator_of(order).with_resident_blocks(blocks);
-            check_sort(&emulator, blocks, n, largest, None);
+            check_sort(&emulator, blocks, n, bits, None);
         }
     }
     say("sorts of few tiles", &format!("orders up to {order}"));
+}
+
+/// Keys that differ in any of the four digits.
+#[test]
+fn sorts_by_some_digits() {
+    let mut order = 200 * seed();
+    for digits in 0..16u8 {
+        let of_digits = [0x12, 0xff, 0x80, 0x01];
+        let bits = std::array::from_fn(|i| {
+            if digits >> i & 1 != 0 {
+                of_digits[i]
+            } else {
+                0
+            }
+        });
+        let bits = u32::from_le_bytes(bits);
+        order += 1;
+        let emulator = emulator_of(order).with_resident_blocks(2);
+        check_sort(&emulator, 2, TILE + 1, bits, None);
+    }
+    say("sorts by some digits", &format!("orders up to {order}"));
+}
+
+/// The bits of keys up to a largest one.
+#[test]
+fn bits_up_to_the_largest_key() {
+    for largest in [0, 1, 2, 3, 4, 255, 256, 1 << 31, u32::MAX] {
+        let bits = sort::bits_up_to(largest);
+        let smallest_above = u64::from(bits) + 1;
+        assert!(largest <= bits && smallest_above.is_power_of_two());
+        assert!(bits == 0 || bits / 2 < largest, "{largest}: {bits:#x}");
+    }
 }
 
 /// As many tiles as every block adds up by itself, and one more, whose counts are scanned.

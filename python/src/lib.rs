@@ -65,8 +65,8 @@ mod _trazar {
     use super::device::{
         DeviceArray, DeviceContours, device_cost_distance, device_find_contours,
         device_find_contours_by_label, device_label, device_label_band, device_label_values,
-        device_measure, device_pack, device_rle_encode, device_trace, device_trace_regions,
-        is_on_gpu,
+        device_measure, device_pack, device_rle_encode, device_rle_encode_labels, device_trace,
+        device_trace_regions, is_on_gpu,
     };
     #[pymodule_export]
     use super::distances::{cost_distance, follow};

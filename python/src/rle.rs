@@ -1,5 +1,7 @@
 //! Masks as run lengths, for `trazar.rle`.
 
+use std::iter::repeat_n;
+
 use numpy::ndarray::{Axis, Ix1, Ix3};
 use numpy::{PyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -8,7 +10,7 @@ use rayon::prelude::*;
 use trazar::Engine;
 use trazar::rle::{Merge, Rle, decode, encode_labels, iou_of_all, merge};
 
-use crate::arrays::{collect, owned, python_bytes};
+use crate::arrays::{collect, owned, python_bytes, reserve};
 use crate::errors;
 use crate::image::{self, in_place, numpys};
 use crate::measure::{Labels, with_labels};
@@ -40,15 +42,19 @@ impl<'py> FromPyObject<'_, 'py> for Given {
 /// Height, width and compressed counts.
 pub(crate) type Text<'py> = (u32, u32, Bound<'py, PyBytes>);
 
-/// Compresses masks.
-pub(crate) fn texts<'py>(py: Python<'py>, masks: &[Rle]) -> PyResult<Vec<Text<'py>>> {
-    masks.iter().map(|mask| text(py, mask)).collect()
-}
-
-/// Compresses a mask.
-fn text<'py>(py: Python<'py>, mask: &Rle) -> PyResult<Text<'py>> {
-    let text = mask.to_text().map_err(errors::from_library)?;
-    Ok((mask.height(), mask.width(), python_bytes(py, &text)?))
+/// Compressed masks of this height and width.
+pub(crate) fn texts<'py, T: AsRef<[u8]>>(
+    py: Python<'py>,
+    [height, width]: [u32; 2],
+    masks: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
+) -> PyResult<Vec<Text<'py>>> {
+    let masks = masks.into_iter();
+    let mut all = Vec::new();
+    reserve(&mut all, masks.len(), "masks").map_err(errors::from_library)?;
+    for mask in masks {
+        all.push((height, width, python_bytes(py, mask.as_ref())?));
+    }
+    Ok(all)
 }
 
 /// The masks as the library takes them.
@@ -62,33 +68,31 @@ fn plain(masks: Vec<Given>) -> PyResult<Vec<Rle>> {
 pub(crate) fn rle_encode<'py>(masks: &Bound<'py, PyAny>) -> PyResult<Vec<Text<'py>>> {
     let py = masks.py();
     let array = numpys(masks)?;
-    let size = array.len() as u64;
-    if size > 0
-        && let Some(bytes) = image::bytes(&array)?
-    {
+    let (size, [count, height, width]) = (array.len() as u64, sides(array.shape())?);
+    if size == 0 {
+        // Without pixels there is one count of 0.
+        let mask = Rle::new(height, width, vec![0]).and_then(|mask| mask.to_text());
+        let mask = mask.map_err(errors::from_library)?;
+        return texts(py, [height, width], repeat_n(&mask, count as usize));
+    }
+    let masks: Vec<Vec<u8>> = if let Some(bytes) = image::bytes(&array)? {
         // Masks as pycocotools takes them are encoded in place.
         let bytes: View<u8, Ix3> = View::new(&bytes)?;
-        let masks = work::run(py, Engine::cpu(), size, move |_| {
+        work::run(py, Engine::cpu(), size, move |_| {
             let bytes = bytes.view();
             let each = (0..bytes.len_of(Axis(0))).into_par_iter();
-            each.map(|i| Rle::from_samples(bytes.index_axis(Axis(0), i), 0))
-                .collect::<trazar::Result<Vec<_>>>()
-        })?;
-        return texts(py, &masks);
-    }
-    let input = image::read(&array, None, true, true, 0)?;
-    if input.images.is_empty() {
-        // Without pixels there is one count of 0.
-        let side = |side: usize| u32::try_from(side).map_err(|_| errors::input("too many pixels"));
-        let (height, width) = (side(input.height)?, side(input.width)?);
-        let mask = Rle::new(height, width, vec![0]).map_err(errors::from_library)?;
-        return texts(py, &vec![mask; array.shape()[0]]);
-    }
-    let masks = work::run(py, Engine::cpu(), size, move |_| {
-        let each = input.images.par_iter().map(Rle::from_image);
-        each.collect::<trazar::Result<Vec<_>>>()
-    })?;
-    texts(py, &masks)
+            each.map(|i| Rle::from_samples(bytes.index_axis(Axis(0), i), 0)?.to_text())
+                .collect::<trazar::Result<_>>()
+        })?
+    } else {
+        let input = image::read(&array, None, true, true, 0)?;
+        work::run(py, Engine::cpu(), size, move |_| {
+            let each = input.images.par_iter();
+            each.map(|image| Rle::from_image(image)?.to_text())
+                .collect::<trazar::Result<_>>()
+        })?
+    };
+    texts(py, [height, width], masks)
 }
 
 /// Encodes the mask of each label: the labels, and the masks.
@@ -98,16 +102,26 @@ pub(crate) fn rle_encode_labels<'py>(
 ) -> PyResult<(Bound<'py, PyArray1<i64>>, Vec<Text<'py>>)> {
     let py = labels.py();
     let array = in_place(numpys(labels)?)?;
-    let size = array.len() as u64;
+    let (size, sides) = (array.len() as u64, sides(array.shape())?);
     let labels = Labels::of(&array)?;
-    let found = work::run(
-        py,
-        Engine::cpu(),
-        size,
-        move |_| with_labels!(&labels, labels => encode_labels(labels.view())),
-    )?;
-    let (labels, masks): (Vec<i64>, Vec<Rle>) = found.into_iter().unzip();
-    Ok((owned(py, Ix1(labels.len()), labels)?, texts(py, &masks)?))
+    let (labels, masks) = work::run(py, Engine::cpu(), size, move |_| {
+        let found = with_labels!(&labels, labels => encode_labels(labels.view()))?;
+        let masks = found.par_iter().map(|(_, mask)| mask.to_text());
+        let masks: Vec<_> = masks.collect::<trazar::Result<_>>()?;
+        let labels = collect(found.iter().map(|&(label, _)| label), "labels")?;
+        Ok((labels, masks))
+    })?;
+    let masks = texts(py, sides, masks)?;
+    Ok((owned(py, Ix1(labels.len()), labels)?, masks))
+}
+
+/// The sides of an array.
+fn sides<const N: usize>(shape: &[usize]) -> PyResult<[u32; N]> {
+    let mut sides = [0; N];
+    for (side, &length) in sides.iter_mut().zip(shape) {
+        *side = u32::try_from(length).map_err(|_| errors::input("too many pixels"))?;
+    }
+    Ok(sides)
 }
 
 /// The pixels of masks of one size, column by column and mask by mask.
@@ -159,6 +173,10 @@ pub(crate) fn rle_merge(py: Python<'_>, masks: Vec<Given>, intersect: bool) -> P
         true => Merge::Intersection,
         false => Merge::Union,
     };
-    let merged = py.detach(|| merge(&masks, how));
-    text(py, &merged.map_err(errors::from_library)?)
+    let merged = py.detach(|| {
+        let merged = merge(&masks, how)?;
+        Ok((merged.height(), merged.width(), merged.to_text()?))
+    });
+    let (height, width, text) = merged.map_err(errors::from_library)?;
+    Ok((height, width, python_bytes(py, &text)?))
 }

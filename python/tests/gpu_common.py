@@ -197,7 +197,7 @@ def check_value_image(to_gpu, host, there) -> None:
 
 
 def check_run_lengths(to_gpu) -> None:
-    """Masks on the GPU."""
+    """Masks and labels on the GPU."""
     for image in masks():
         assert trazar.rle.encode(to_gpu(image)) == trazar.rle.encode(image)
         stack = np.stack([image, 255 - image, image * 0])
@@ -205,6 +205,19 @@ def check_run_lengths(to_gpu) -> None:
         turned = np.ascontiguousarray(stack.transpose(1, 2, 0))
         found = trazar.rle.encode(to_gpu(turned), layout="HWN")
         assert found == trazar.rle.encode(turned, layout="HWN")
+    rng = np.random.default_rng(8)
+    for dtype in (np.uint8, np.int32, np.int64):
+        for side in (1, 3, 40):
+            labels = np.kron(rng.integers(0, 9, (9, 11)), np.ones((side, side)))
+            labels = labels if dtype == np.uint8 else labels * 70_000 - 5
+            labels = labels.astype(dtype)
+            values, masks_of = trazar.rle.encode_labels(to_gpu(labels))
+            expected = trazar.rle.encode_labels(labels)
+            assert np.array_equal(values, expected[0]) and masks_of == expected[1]
+    for shape in ((3, 4), (0, 4), (3, 0)):
+        values, none = trazar.rle.encode_labels(to_gpu(np.zeros(shape, np.int32)))
+        assert (values.dtype, values.shape, none) == (np.int64, (0,), [])
+    assert_refused("labels", trazar.rle.encode_labels, to_gpu(np.zeros((3, 4), np.float32)))
 
 
 def check_costs(to_gpu, to_host, types: list[str]) -> None:

@@ -37,6 +37,7 @@ __all__ = [
     "device_measure",
     "device_pack",
     "device_rle_encode",
+    "device_rle_encode_labels",
     "device_trace",
     "device_trace_regions",
     "distances",
@@ -206,6 +207,7 @@ def device_measure(
     on_device: bool,
 ) -> list[tuple[str, NDArray[Any] | DeviceArray]]: ...
 def device_rle_encode(masks: Any, batch: bool) -> list[_Text]: ...
+def device_rle_encode_labels(labels: Any) -> tuple[NDArray[np.int64], list[_Text]]: ...
 def set_progress(receiver: object) -> object: ...
 def region_dicts(
     contours: HostContours, values: list[float], transform: tuple[float, ...]

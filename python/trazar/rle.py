@@ -60,8 +60,9 @@ def encode(masks: Any, *, layout: str | None = None) -> Any:
     ----------
     masks : array
         Booleans or numbers of any strides; foreground is what is not 0. Arrays of PyTorch or CuPy
-        on a GPU are encoded there. One mask has shape (H, W). Several have shape (H, W, N) if the
-        array is contiguous in Fortran's order, as pycocotools takes it, and (N, H, W) otherwise.
+        on a GPU are encoded there: at most 613,566,756 counts at once. One mask has shape (H, W).
+        Several have shape (H, W, N) if the array is contiguous in Fortran's order, as pycocotools
+        takes it, and (N, H, W) otherwise.
     layout : {"HWN", "NHW"}, optional
         The axes of several masks, whatever their order in memory.
 
@@ -116,7 +117,8 @@ def encode_labels(labels: Any) -> tuple[NDArray[np.int64], list[Rle]]:
     Parameters
     ----------
     labels : array of shape (H, W)
-        Integers, of any strides. Positive values are labels.
+        Integers, of any strides. Positive values are labels. Arrays of PyTorch or CuPy on a GPU are
+        encoded there.
 
     Returns
     -------
@@ -136,10 +138,12 @@ def encode_labels(labels: Any) -> tuple[NDArray[np.int64], list[Rle]]:
     """
     import numpy as np
 
-    array = _labels(labels)
-    if array.size == 0:
+    on_gpu = is_on_gpu(labels)
+    array = labels if on_gpu else _labels(labels)
+    if len(array.shape) == 2 and 0 in array.shape:
         return np.zeros(0, np.int64), []
-    values, masks = _trazar.rle_encode_labels(array)
+    encoded = _trazar.device_rle_encode_labels if on_gpu else _trazar.rle_encode_labels
+    values, masks = encoded(array)
     return values, [_dict(mask) for mask in masks]
 
 

@@ -1,4 +1,4 @@
-//! Measures of labels and run lengths of masks: equal to the processor's.
+//! Measures of labels: equal to the processor's.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -8,8 +8,7 @@ use trazar::measure::{
     DeviceIntensities, DeviceMeasurer, DeviceMeasures, Intensity, Label, MeasureOptions, Measures,
     Property, Values,
 };
-use trazar::rle::{DeviceRles, Rle};
-use trazar::{BinaryImage, DeviceImageBatch, DeviceValues, Engine, Error, Samples, ValueImage};
+use trazar::{BinaryImage, DeviceValues, Engine, Error, Samples, ValueImage};
 use trazar_test_support::emulators::seed;
 use trazar_test_support::seeds::Random;
 use trazar_test_support::values::{Classes, PATTERNS};
@@ -681,36 +680,4 @@ pub(crate) fn measures_of_no_labels_and_refusals<D: Device>(device: &D) {
     let of_other_size = Samples::new(3, 4, &intensities).unwrap();
     let refused = engine.measure_intensities(labels, of_other_size, &weighted);
     assert!(matches!(refused, Err(Error::InvalidOption(_))));
-}
-
-pub(crate) fn run_lengths_of_random_masks<D: Device>(device: &D) {
-    const SIDES: &[u32] = &[1, 2, 7, 31, 32, 33, 63, 64, 65, 100, 255, 256, 257, 300];
-    let masks = (select(SIDES), select(SIDES), 1..5u32, any::<u64>());
-    check::<D, _>(
-        "run lengths of random masks",
-        60,
-        &(masks, device.any()),
-        |((width, height, count, drawn), gpu)| {
-            let random = &mut Random::new(drawn);
-            let masks: Vec<BinaryImage> = (0..count)
-                .map(|_| {
-                    let (share, side) = (random.below(101), 1 + random.below(9));
-                    let from = random.below(u32::MAX);
-                    BinaryImage::from_fn(width, height, |x, y| {
-                        let cell = (x / side).wrapping_mul(0x9e37_79b9) ^ (y / side) ^ from;
-                        (cell.wrapping_mul(0x85eb_ca6b) >> 8) % 100 < share
-                    })
-                    .unwrap()
-                })
-                .collect();
-            let batch = DeviceImageBatch::upload(&gpu, &masks)?;
-            let found = DeviceRles::encode(&gpu, &batch)?.to_host()?;
-            let expected: Vec<Rle> = masks
-                .iter()
-                .map(Rle::from_image)
-                .collect::<Result<_, _>>()?;
-            prop_assert!(found == expected, "not the CPU's run lengths");
-            Ok(())
-        },
-    );
 }

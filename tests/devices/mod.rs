@@ -24,6 +24,7 @@ pub(crate) mod route;
 pub(crate) mod route_fields;
 pub(crate) mod route_small_fields;
 pub(crate) mod route_tiles;
+pub(crate) mod run_lengths;
 pub(crate) mod scan;
 pub(crate) mod teh_chin;
 pub(crate) mod trace;
@@ -364,7 +365,12 @@ macro_rules! suite {
                 hulls_and_holes_of_tall_labels
                 hulls_of_many_rows_and_vertices
                 measures_of_no_labels_and_refusals
+            }
+            run_lengths {
                 run_lengths_of_random_masks
+                run_lengths_of_random_labels
+                run_lengths_of_labels_in_whole_words
+                run_lengths_of_few_labels
             }
         }
     };

@@ -36,7 +36,7 @@
 //! | on a GPU, the columns of properties | `gpu/columns.rs` |
 //! | intensities in a GPU's memory | `gpu/intensities.rs` |
 //! | the table in a GPU's memory | `gpu/result.rs` |
-//! | for COCO's run lengths: runs along columns | `column_runs.rs` |
+//! | for COCO's run lengths: runs along columns | `column_runs.rs`, `gpu/column_runs.rs` |
 //!
 //! What the kernels of `trazar_kernels::measure` and the processor both compute is there: outlines
 //! and Euler numbers (`neighbours.rs`), their lengths (`lengths.rs`), ellipses (`ellipse.rs`),
@@ -70,10 +70,10 @@ use bytemuck::Zeroable;
 use rayon::prelude::*;
 
 pub(crate) use column_runs::column_runs;
-pub(crate) use gpu::measure_host;
 pub use gpu::{
     DeviceColumn, DeviceColumnValues, DeviceIntensities, DeviceMeasurer, DeviceMeasures,
 };
+pub(crate) use gpu::{Sorted, measure_host};
 pub(crate) use intensities::AnyIntensities;
 pub use intensities::Intensity;
 pub use labels::Label;

@@ -206,7 +206,6 @@ fn turn(block: &mut [u64; WORD_BITS]) {
 /// # Errors
 /// [`Error::EmptyImage`](crate::Error::EmptyImage);
 /// [`Error::ImageTooLarge`](crate::Error::ImageTooLarge) for 2³² pixels and more;
-/// [`Error::TooMany`](crate::Error::TooMany) for more than 2³² - 1 labels;
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
 pub fn encode_labels<'a, L: Label + 'a>(
     labels: impl Into<Samples<'a, L>>,

@@ -12,8 +12,9 @@ mod tests;
 mod text;
 
 pub use encode::encode_labels;
-pub use gpu::DeviceRles;
+pub use gpu::{DeviceLabelRles, DeviceRleTexts, DeviceRles};
 pub use operations::{Merge, iou_of_all, merge};
+pub use text::RleTexts;
 
 use crate::error::{Error, OptionProblem, Result};
 use crate::image::{BinaryImage, check_size};

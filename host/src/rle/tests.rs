@@ -107,6 +107,62 @@ fn tall_masks_have_the_counts_of_the_definition() {
     );
 }
 
+#[test]
+fn labels_of_many_strips_have_the_masks_of_their_pixels() {
+    // Two threads take eight strips of 2¹⁹ pixels at a time. Label 300 is in the last ones.
+    let (width, height) = (2600u32, 2000);
+    let label = |x: u32, y: u32| match (x, y) {
+        (2500.., _) => 300,
+        _ if (x / 7).is_multiple_of(3) => 9,
+        _ => (x / 100 + y / 150) as i32 % 5 - 1,
+    };
+    let pixels = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
+    let labels: Vec<i32> = pixels.map(|(x, y)| label(x, y)).collect();
+    let samples = Samples::new(width, height, &labels).unwrap();
+    let expected: Vec<(i64, Rle)> = [1, 2, 3, 9, 300]
+        .into_iter()
+        .map(|own| {
+            let mask = BinaryImage::from_fn(width, height, |x, y| label(x, y) == own).unwrap();
+            (own.into(), Rle::from_image(&mask).unwrap())
+        })
+        .collect();
+    for threads in [1, 2, 70] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        let found = pool.build().unwrap().install(|| encode_labels(samples));
+        assert!(found.unwrap() == expected, "{threads} threads");
+    }
+}
+
+#[test]
+fn texts_known_from_pycocotools() {
+    let known = [
+        ([3, 4], vec![4, 1, 2, 1, 4], "41202"),
+        ([3, 4], vec![0, 4, 1, 2, 1, 4], "041N02"),
+        ([3, 5], vec![15], "?"),
+        ([4, 4], vec![16], "`0"),
+        ([3, 5], vec![0, 15], "0?"),
+        ([4, 4], vec![0, 16], "0`0"),
+        ([3, 341], vec![1023], "oo0"),
+        ([32, 32], vec![1024], "PP1"),
+        // Differences of -16 and -17, and of more than 31 bits.
+        ([5, 6], vec![1, 20, 3, 4, 2], "1d03@O"),
+        ([29, 1], vec![1, 20, 3, 3, 2], "1d03_OO"),
+        (
+            [2, 2_000_000_009],
+            vec![5, 1, 3, 4_000_000_000, 2, 7],
+            "513ooYfVg3OWPfYiXL",
+        ),
+    ];
+    for ([height, width], counts, text) in known {
+        let mask = Rle::new(height, width, counts).unwrap();
+        assert_eq!(mask.to_text().unwrap(), text.as_bytes(), "{mask:?}");
+        assert_eq!(
+            Rle::from_text(height, width, text.as_bytes()).unwrap(),
+            mask
+        );
+    }
+}
+
 /// So many that they are shared out among threads.
 #[test]
 fn overlaps_of_many_masks_are_those_of_the_pixels() {

@@ -1,17 +1,15 @@
 //! The compressed form: differences of counts, in digits of five bits with a sixth for "more".
 
+use std::ops::Range;
+
+use trazar_kernels::rle::text::{self, MORE, NEGATIVE, ZERO, for_each_character};
+
 use super::{Rle, wrong};
 use crate::error::Result;
 use crate::memory::{push, reserve};
 
-/// The first of 64 characters.
-const ZERO: u8 = b'0';
-/// More digits follow.
-const MORE: u8 = 0x20;
-/// In the last digit, that the number is negative.
-const NEGATIVE: u8 = 0x10;
-/// The most digits of a difference of two counts, which has 33 bits.
-const DIGITS: usize = 7;
+/// The most digits of a difference of two counts.
+const DIGITS: usize = text::DIGITS as usize;
 
 impl Rle {
     /// The compressed form, as `pycocotools` writes it.
@@ -22,19 +20,11 @@ impl Rle {
         let mut text = Vec::new();
         for (i, &count) in self.counts.iter().enumerate() {
             reserve(&mut text, DIGITS, "a compressed mask")?;
-            let mut rest = i64::from(count);
+            let mut number = i64::from(count);
             if i > 2 {
-                rest -= i64::from(self.counts[i - 2]);
+                number -= i64::from(self.counts[i - 2]);
             }
-            loop {
-                let digit = (rest & 0x1f) as u8;
-                rest >>= 5;
-                let is_last = rest == if digit & NEGATIVE == 0 { 0 } else { -1 };
-                text.push(ZERO + if is_last { digit } else { digit | MORE });
-                if is_last {
-                    break;
-                }
-            }
+            for_each_character(number, |character| text.push(character));
         }
         Ok(text)
     }
@@ -90,4 +80,44 @@ impl Rle {
         }
         Self::new(height, width, counts)
     }
+}
+
+/// The compressed forms of masks, one after another.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct RleTexts {
+    pub(super) bytes: Vec<u8>,
+    /// The index of each mask's first character.
+    pub(super) firsts: Vec<u32>,
+}
+
+impl RleTexts {
+    /// The number of masks.
+    pub fn len(&self) -> usize {
+        self.firsts.len()
+    }
+
+    /// Whether there are no masks.
+    pub fn is_empty(&self) -> bool {
+        self.firsts.is_empty()
+    }
+
+    /// The compressed form of a mask; `None` if there are not as many.
+    pub fn get(&self, mask: usize) -> Option<&[u8]> {
+        let (first, ends) = self.firsts.get(mask..)?.split_first()?;
+        let end = ends.first().map_or(self.bytes.len(), |&end| end as usize);
+        Some(&self.bytes[*first as usize..end])
+    }
+
+    /// The compressed forms, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        ranges(&self.firsts, self.bytes.len()).map(|range| &self.bytes[range])
+    }
+}
+
+/// The elements of each mask among those of all masks, given the first of each and their number.
+pub(super) fn ranges(firsts: &[u32], len: usize) -> impl ExactSizeIterator<Item = Range<usize>> {
+    firsts.iter().enumerate().map(move |(mask, &first)| {
+        let end = firsts.get(mask + 1).map_or(len, |&end| end as usize);
+        first as usize..end
+    })
 }

@@ -4,9 +4,13 @@ use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;
 
 use super::ellipse::rounded;
+#[cfg(not(target_arch = "nvptx64"))]
+use super::piece_sums::PieceSizes;
 use super::pieces::{least_of_warp, store_wide, sum_of_warp};
 use super::sorted_runs::SortedRuns;
 use super::sums::for_each_run;
+#[cfg(not(target_arch = "nvptx64"))]
+use super::sums::wanted;
 
 /// Threads per block.
 pub const BLOCK: u32 = 128;
@@ -15,6 +19,12 @@ const WARPS: u32 = BLOCK / WARP_SIZE;
 /// Words per piece: the least value, the greatest, and the sums of values and of their squares, of
 /// two words each.
 pub const WORDS: u32 = 6;
+
+/// Words of the sums of all pieces.
+#[cfg(not(target_arch = "nvptx64"))]
+fn sums_of(runs: SortedRuns<'_>) -> u64 {
+    PieceSizes::of(runs, wanted::INTENSITIES).intensities()
+}
 
 /// A sum divided by a number of elements, rounded down. Elements are at least -2³¹ and below 2³²;
 /// there are at least one and fewer than 2³² of them.
@@ -49,10 +59,7 @@ macro_rules! intensities_kernel {
         ///
         /// `values` has an element for each pixel, rows `pitch` elements apart. `sums` has
         /// [`WORDS`] elements per piece, and nothing else uses it meanwhile.
-        #[kernel(block = BLOCK, len(
-                                            runs = (),
-                                            sums = u64::from(runs.pieces()) * u64::from(WORDS),
-                                        ))]
+        #[kernel(block = BLOCK, len(runs = (), sums = sums_of(runs)))]
         pub unsafe fn $name(
             values: View<'_, $t>,
             pitch: u32,

@@ -8,7 +8,7 @@ use super::moments::ExactSums;
 use super::pieces::{halves, load_wide};
 use super::shape_table::{PairCounts, ShapeSums};
 use super::sorted_runs::SortedRuns;
-use super::sums::{BASE_WORDS, base, wanted, words};
+use super::sums::{BASE_WORDS, base, pairs, second, wanted, words};
 use super::table::BoxSums;
 
 /// A number of pieces, and the [sums](super::sums::wanted) that they have.
@@ -39,12 +39,14 @@ impl PieceSizes {
     }
 
     /// Words of the sums of pixels.
-    const fn words(self) -> u64 {
+    #[must_use]
+    pub const fn words(self) -> u64 {
         self.pieces as u64 * words(self.wanted) as u64
     }
 
     /// Words of the sums of intensities.
-    const fn intensities(self) -> u64 {
+    #[must_use]
+    pub const fn intensities(self) -> u64 {
         if self.wanted & wanted::INTENSITIES != 0 {
             self.pieces as u64 * intensities::WORDS as u64
         } else {
@@ -153,7 +155,7 @@ impl<'a> LabelPieces<'a> {
     /// the first pixel on.
     #[inline(always)]
     fn centered_from(&self, pixels: u64, [r, c]: [i128; 2]) -> CenteredSums {
-        let [rr, rc, cc] = [4, 6, 8].map(|word| self.wide_sum(BASE_WORDS + word));
+        let [rr, rc, cc] = second::PRODUCTS.map(|word| self.wide_sum(BASE_WORDS + word));
         let [y, x] = [r, c].map(|sum| i128::from(floor_quotient(sum, pixels)));
         let n = i128::from(pixels);
         CenteredSums {
@@ -170,7 +172,7 @@ impl<'a> LabelPieces<'a> {
     /// The sums of rows and of columns from the first pixel on.
     #[inline(always)]
     fn first_powers(&self) -> [i128; 2] {
-        [self.wide_sum(BASE_WORDS), self.wide_sum(BASE_WORDS + 2)]
+        [second::ROWS, second::COLUMNS].map(|word| self.wide_sum(BASE_WORDS + word))
     }
 
     /// The label's box, and the sums of coordinates in it, which are 0 if pieces have none.
@@ -233,12 +235,13 @@ impl ShapeSums for LabelPieces<'_> {
     #[inline(always)]
     fn pairs(&self) -> PairCounts {
         let first = words(self.bits & wanted::SECOND);
+        let [right, left] = pairs::SLANTED;
         PairCounts {
-            runs: self.sum(first),
-            below: self.sum(first + 1),
-            slanted: self.sum(first + 2) + self.sum(first + 3),
-            squares: self.sum(first + 4),
-            diagonals: self.sum(first + 5),
+            runs: self.sum(first + pairs::RUNS),
+            below: self.sum(first + pairs::BELOW),
+            slanted: self.sum(first + right) + self.sum(first + left),
+            squares: self.sum(first + pairs::SQUARES),
+            diagonals: self.sum(first + pairs::DIAGONALS),
         }
     }
 

@@ -21,6 +21,12 @@ pub const fn sum_count(powers: u32) -> u32 {
     powers * powers
 }
 
+/// Sums of all of `portions` portions.
+#[cfg(not(target_arch = "nvptx64"))]
+const fn sums_of(portions: usize, powers: u32) -> u64 {
+    portions as u64 * sum_count(powers) as u64
+}
+
 /// Numbers that a run hands over: its sums of `weight · columnʲ`, and its row.
 const OF_RUN: usize = 5;
 /// Room for those of all threads.
@@ -95,10 +101,7 @@ fn sum_up(
 ///
 /// `begins` are the places in the order at which portions begin. `sums` has 16 elements per
 /// portion, and nothing else uses it meanwhile.
-#[kernel(block = SUM_BLOCK, f64, len(
-    runs = (),
-    sums = begins.len() as u64 * u64::from(sum_count(POWERS)),
-))]
+#[kernel(block = SUM_BLOCK, f64, len(runs = (), sums = sums_of(begins.len(), POWERS)))]
 pub unsafe fn sum_powers(runs: SortedRuns<'_>, begins: View<'_, u32>, sums: ViewMut<'_, f64>) {
     let memory = shared_array![f64; ROOM];
     if let Some(portion) = Portion::of_warp(runs, begins) {
@@ -245,10 +248,7 @@ macro_rules! weighted_kernel {
         /// `intensities` has an element for each pixel, rows `pitch` elements apart. `begins` are
         /// the places in the order at which portions begin. `powers` are at most [`POWERS`];
         /// `sums` has [`sum_count`] elements per portion, and nothing else uses it meanwhile.
-        #[kernel(block = SUM_BLOCK, f64, len(
-                            runs = (),
-                            sums = begins.len() as u64 * u64::from(sum_count(powers)),
-                        ))]
+        #[kernel(block = SUM_BLOCK, f64, len(runs = (), sums = sums_of(begins.len(), powers)))]
         pub unsafe fn $name(
             intensities: RowsOfValues<'_, $t>,
             runs: SortedRuns<'_>,

@@ -246,10 +246,7 @@ macro_rules! reals_kernel {
         /// `intensities` has an element for each pixel, rows `pitch` elements apart. `begins` are
         /// the places in the order at which portions begin. `sums` has [`WORDS`] elements per
         /// portion, and nothing else uses it meanwhile.
-        #[kernel(block = SUM_BLOCK, f64, len(
-                            runs = (),
-                            sums = begins.len() as u64 * u64::from(WORDS),
-                        ))]
+        #[kernel(block = SUM_BLOCK, f64, len(runs = (), sums = begins.len() * WORDS as usize))]
         pub unsafe fn $name(
             intensities: RowsOfValues<'_, $t>,
             runs: SortedRuns<'_>,

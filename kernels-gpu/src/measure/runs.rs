@@ -1,4 +1,4 @@
-//! The runs of equal values in the rows of an image, in raster order.
+//! The runs of equal values in an image, and kernels that list those in its rows.
 
 use cuda_std::prelude::*;
 
@@ -8,15 +8,16 @@ use crate::primitives::quotient;
 /// Threads per block.
 pub const BLOCK: u32 = 256;
 
-/// Runs of valid pixels of equal values. The sizes are their number.
+/// Runs of valid pixels of equal values, in rows or along columns. The sizes are their number.
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 #[lengths(u32, buffers = RunsBuffers)]
 pub struct Runs<'a> {
-    /// The first pixel of each, by its index, row by row.
+    /// The first pixel of each, by its index in raster order.
     #[len(*sizes)]
     pub starts: ViewMut<'a, u32>,
-    /// The column after the last pixel of each.
+    /// Of runs in rows, the column after the last pixel of each; of runs along columns, the place
+    /// after it, column by column.
     #[len(*sizes)]
     pub ends: ViewMut<'a, u32>,
 }

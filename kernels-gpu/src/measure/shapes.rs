@@ -898,8 +898,8 @@ macro_rules! shapes_kernel {
     ($name:ident, $t:ty, $what:literal) => {
         #[doc = concat!("Adds the pixels of each tile to its labels' sums, for labels of ", $what)]
         /// bits. Labels are the values from 1 to `most`; the greatest without a slot that is not
-        /// background is noted. Once that label has no slot in the largest table either, blocks that
-        /// begin add nothing. `bits` are those of [`wanted`] that the tables have memory for.
+        /// background is noted. Once that label has no slot in the largest table either, blocks
+        /// that begin add nothing. `bits` are those of [`wanted`] that the tables have memory for.
         ///
         /// Launch: [`blocks`] blocks. Reads each value 1.1 times, 1 bit per pixel of a mask, once
         /// more a value per column of a label in a tile, and each intensity once, and adds some 100

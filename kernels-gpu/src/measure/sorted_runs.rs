@@ -13,10 +13,10 @@ pub const BLOCK: u32 = 256;
 #[repr(C)]
 #[derive(Clone, Copy, KernelParam)]
 pub struct SortedRuns<'a> {
-    /// The runs in raster order.
+    /// The runs in the order of their pixels.
     #[len(self.runs.starts.len() as u32)]
     pub runs: Runs<'a>,
-    /// The runs, label by label, those of a label in raster order.
+    /// The runs, label by label, those of a label in the order of their pixels.
     #[len(self.runs.starts.len())]
     pub order: View<'a, u32>,
     /// Where each label's runs begin in the order; the elements after those are not read.
@@ -48,13 +48,13 @@ pub(super) struct Run {
 impl SortedRuns<'_> {
     /// The number of runs.
     #[inline(always)]
-    pub(super) fn len(&self) -> u32 {
+    pub(crate) fn len(&self) -> u32 {
         self.runs.starts.len() as u32
     }
 
     /// Where the runs of a label, given by its number, begin and end in the order.
     #[inline(always)]
-    pub(super) fn places_of(&self, label: u32) -> [u32; 2] {
+    pub(crate) fn places_of(&self, label: u32) -> [u32; 2] {
         let end = if label + 1 < self.labels {
             self.begins.ldg(label + 1)
         } else {
@@ -75,7 +75,7 @@ impl SortedRuns<'_> {
         self.runs.starts.ld(self.order.ldg(at))
     }
 
-    /// A run by its index in raster order.
+    /// A run in a row, by its index.
     #[inline(always)]
     pub(super) fn run(&self, index: u32) -> Run {
         let start = self.runs.starts.ld(index);
@@ -89,7 +89,7 @@ impl SortedRuns<'_> {
 
     /// A run's label, as a number in the order of labels.
     #[inline(always)]
-    pub(super) fn label(&self, index: u32) -> u64 {
+    pub(crate) fn label(&self, index: u32) -> u64 {
         let high = if self.high.is_empty() {
             0
         } else {
@@ -98,7 +98,7 @@ impl SortedRuns<'_> {
         u64::from(self.low.ldg(index)) | u64::from(high) << 32
     }
 
-    /// A run by its index in the order.
+    /// A run in a row, by its index in the order.
     #[inline(always)]
     pub(super) fn sorted(&self, at: u32) -> Run {
         self.run(self.order.ldg(at))

@@ -54,6 +54,23 @@ pub const PAIR_WORDS: u32 = 6;
 /// Words of border pixels.
 pub const OUTLINE_WORDS: u32 = 3;
 
+/// The places of the sums up to second order among theirs, of two words each: of rows, of columns,
+/// and of products of two coordinates.
+pub(super) mod second {
+    pub(crate) const ROWS: u32 = 0;
+    pub(crate) const COLUMNS: u32 = 2;
+    pub(crate) const PRODUCTS: [u32; 3] = [4, 6, 8];
+}
+
+/// The places of the words of pairs among theirs.
+pub(super) mod pairs {
+    pub(crate) const RUNS: u32 = 0;
+    pub(crate) const BELOW: u32 = 1;
+    pub(crate) const SLANTED: [u32; 2] = [2, 3];
+    pub(crate) const SQUARES: u32 = 4;
+    pub(crate) const DIAGONALS: u32 = 5;
+}
+
 /// Words of a piece whose [`wanted`] bits are these.
 #[must_use]
 pub const fn words(bits: u32) -> u32 {

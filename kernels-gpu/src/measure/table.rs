@@ -11,7 +11,7 @@ use crate::trace::pixels::Raster;
 /// Threads per block.
 const BLOCK: u32 = 256;
 
-/// The fewest slots of the largest table.
+/// The fewest slots of a table.
 const FEWEST_SLOTS: u64 = 256;
 /// Pixels per slot of the largest table: with 40 bytes per slot, and up to 124 for all sums, it
 /// takes less memory than lists of runs do.

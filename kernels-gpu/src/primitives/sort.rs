@@ -1,4 +1,5 @@
-//! Stable sort of pairs by a 32-bit key: one pass per digit of 8 bits, from the lowest.
+//! Stable sort of pairs by a 32-bit key: one pass per digit of 8 bits, from the lowest. Digits that
+//! are the same in all keys take no pass.
 //!
 //! In a pass, the blocks of a cooperative grid count each digit in each tile of 2048 pairs, wait
 //! for each other, and move the pairs. The counts are ordered by digit and then by tile, so that
@@ -45,9 +46,29 @@ pub const fn counts_len(n: u32) -> u32 {
     tiles(n) * DIGITS
 }
 
-/// The number of passes that sort keys up to `largest`.
-const fn passes(largest: u32) -> u32 {
-    (u32::BITS - largest.leading_zeros()).div_ceil(DIGIT_BITS)
+/// The bits in which keys up to `largest` may differ.
+#[inline(always)]
+#[must_use]
+pub const fn bits_up_to(largest: u32) -> u32 {
+    if largest == 0 {
+        0
+    } else {
+        u32::MAX >> largest.leading_zeros()
+    }
+}
+
+/// The number of passes that sort keys that differ in these bits.
+#[inline(always)]
+const fn passes(bits: u32) -> u32 {
+    let mut passes = 0;
+    let mut shift = 0;
+    while shift < u32::BITS {
+        if digit(bits, shift) != 0 {
+            passes += 1;
+        }
+        shift += DIGIT_BITS;
+    }
+    passes
 }
 
 /// The digit of `key` that begins at bit `shift`.
@@ -92,13 +113,13 @@ impl Pairs<'_> {
         }
     }
 
-    /// The pairs as [`sort_pairs`] with this largest key expects them: in `keys` and `values` of
-    /// the result.
+    /// The pairs as [`sort_pairs`] by these bits expects them: in `keys` and `values` of the
+    /// result.
     #[inline(always)]
     #[must_use]
-    pub const fn unsorted(self, largest: u32) -> Self {
+    pub const fn unsorted(self, bits: u32) -> Self {
         // planted: sort-parity
-        if passes(largest).is_multiple_of(2) {
+        if passes(bits).is_multiple_of(2) {
             self
         } else {
             self.swapped()
@@ -116,9 +137,9 @@ pub struct SortMemory<'a> {
     pub scan: ScanMemory<'a>,
 }
 
-/// Sorts `n` pairs by their keys, which are at most `largest`, from where [`Pairs::unsorted`] says
-/// to `keys` and `values`. Pairs with the same key keep their order. The pairs are stored around
-/// `group`, which is not touched and has a key of its own: smaller keys end up before it.
+/// Sorts `n` pairs by their keys, which differ in these bits alone, from where [`Pairs::unsorted`]
+/// says to `keys` and `values`. Pairs with the same key keep their order. The pairs are stored
+/// around `group`, which is not touched and has a key of its own: smaller keys end up before it.
 ///
 /// All threads of a cooperative grid call it, after a barrier that follows the last write to the
 /// pairs. There is a barrier after the last write to the result.
@@ -128,22 +149,23 @@ pub fn sort_pairs(
     pairs: Pairs<'_>,
     n: u32,
     group: Group,
-    largest: u32,
+    bits: u32,
     memory: SortMemory<'_>,
 ) {
     let tiles = tiles(n);
-    let mut digit = 0;
-    while digit < passes(largest) {
-        let unsorted = pairs.unsorted(largest);
+    let mut from = pairs.unsorted(bits);
+    let mut shift = 0;
+    while shift < u32::BITS {
+        // planted: sort-digit
+        if digit(bits, shift) == 0 {
+            shift += DIGIT_BITS;
+            continue;
+        }
         let pass = Pass {
-            pairs: if digit % 2 == 0 {
-                unsorted
-            } else {
-                unsorted.swapped()
-            },
+            pairs: from,
             n,
             group,
-            shift: digit * DIGIT_BITS,
+            shift,
         };
         let mut tile = grid.block();
         while tile < tiles {
@@ -163,8 +185,9 @@ pub fn sort_pairs(
         }
         // planted: sort-pass-barrier
         grid.sync();
+        from = from.swapped();
         // planted: sort-passes
-        digit += 1;
+        shift += DIGIT_BITS;
     }
 }
 

@@ -11,7 +11,7 @@ use cuda_std::warp::WARP_SIZE;
 use super::borders::{FoundBorders, count};
 use crate::primitives::grid::{Grid, ScanMemory};
 use crate::primitives::partition::Group;
-use crate::primitives::sort::{self, Pairs, SortMemory, sort_pairs};
+use crate::primitives::sort::{self, Pairs, SortMemory, bits_up_to, sort_pairs};
 
 /// Threads per block.
 pub const BLOCK: u32 = sort::BLOCK;
@@ -96,14 +96,15 @@ pub unsafe fn order_regions(
         return;
     };
     // There are at most as many regions as borders.
-    let unsorted = order.pairs.unsorted(n);
+    let bits = bits_up_to(n);
+    let unsorted = order.pairs.unsorted(bits);
     grid.for_each(n, |border| {
         unsorted.keys.st(border, found.previous_in_row.ld(border));
         unsorted.values.st(border, border);
     });
     // planted: region-order-barrier
     grid.sync();
-    sort_pairs(grid, order.pairs, n, Group::NONE, n, memory);
+    sort_pairs(grid, order.pairs, n, Group::NONE, bits, memory);
     grid.for_each(n, |place| {
         let border = order.pairs.values.ld(place);
         order.places.st(border, place);

@@ -6,7 +6,7 @@
 
 use cuda_std::grid::GridBarrier;
 use cuda_std::prelude::*;
-use cuda_std::warp::WARP_SIZE;
+use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use super::borders::{NO_BORDER, count};
 use super::fragments::row_values::RowsOfValues;
@@ -51,6 +51,9 @@ pub struct ValueOrder<'a> {
     /// The high ones, of values with more.
     #[len(if sizes.is_wide { sizes.borders } else { 0 })]
     pub high: ViewMut<'a, u32>,
+    /// The bits in which these numbers differ: of the low halves, and of the high ones.
+    #[len(2, zeroed)]
+    pub differing: ViewMut<'a, u32>,
     /// Of sorted borders, the number of values that begin before each.
     #[len(sizes.borders, align = 16)]
     pub begun: ViewMut<'a, u32>,
@@ -63,37 +66,30 @@ pub struct ValueOrder<'a> {
 }
 
 impl ValueOrder<'_> {
-    /// Whether sorted border `i` has another value than the one before it.
+    /// Whether sorted border `i` has another value than the one before it. Keys are the high halves
+    /// if these differ, and else the low ones.
     #[inline(always)]
-    fn is_first(&self, i: u32) -> bool {
-        if i == 0 {
+    fn is_first(&self, i: u32, high_differ: bool) -> bool {
+        if i == 0 || self.pairs.keys.ld(i) != self.pairs.keys.ld(i - 1) {
             return true;
         }
-        let [this, before] = [i, i - 1].map(|i| {
-            let border = self.pairs.values.ld(i);
-            let high = if self.high.is_empty() {
-                0
-            } else {
-                self.high.ld(border)
-            };
-            (self.low.ld(border), high)
-        });
+        let low = |i| self.low.ld(self.pairs.values.ld(i));
         // planted: value-group-first
-        this != before
+        high_differ && low(i) != low(i - 1)
     }
 }
 
 /// Groups borders, whose number is in `counters`, by their values: numbers the values, and counts
-/// the borders of each. Element [`count::KEPT`] of `counters` gets the number of values. No value's
-/// high bits are above `largest_high`, or its low ones above `largest`.
+/// the borders of each. Element [`count::KEPT`] of `counters` gets the number of values.
 ///
 /// Launch: cooperative, as many blocks as are resident together, or fewer. Reads and writes some 60
-/// bytes per border, and 20 per pass of the sort.
+/// bytes per border, and 20 per pass of the sort: a pass for each digit of 8 bits that differs.
 ///
 /// # Safety
 ///
-/// [`value_keys`](self) have been written for all borders. `counters` has [`count::COUNT`] elements
-/// or more. Nothing else uses the two meanwhile.
+/// One of the kernels below has written the keys of all borders, and the bits in which they differ.
+/// `counters` has [`count::COUNT`] elements or more. Nothing else uses `counters` and `order`
+/// meanwhile.
 #[kernel(
     block = BLOCK,
     min_blocks = 3,
@@ -104,12 +100,7 @@ impl ValueOrder<'_> {
         blocks: grid.x,
     }),
 )]
-pub unsafe fn group_borders(
-    counters: ViewMut<'_, u32>,
-    order: ValueOrder<'_>,
-    largest: u32,
-    largest_high: u32,
-) {
+pub unsafe fn group_borders(counters: ViewMut<'_, u32>, order: ValueOrder<'_>) {
     let n = counters.ld(count::BORDERS);
     let memory = SortMemory {
         warps: shared_array![u32; sort::WARP_DIGITS as usize],
@@ -125,15 +116,18 @@ pub unsafe fn group_borders(
         return;
     };
     let pairs = order.pairs;
-    let unsorted = pairs.unsorted(largest);
+    let bits = order.differing.ld(0);
+    let unsorted = pairs.unsorted(bits);
     grid.for_each(n, |border| {
         unsorted.keys.st(border, order.low.ld(border));
         unsorted.values.st(border, border);
     });
     grid.sync();
-    sort_pairs(grid, pairs, n, Group::NONE, largest, memory);
-    if !order.high.is_empty() {
-        let unsorted = pairs.unsorted(largest_high);
+    sort_pairs(grid, pairs, n, Group::NONE, bits, memory);
+    let high_bits = order.differing.ld(1);
+    let high_differ = high_bits != 0;
+    if high_differ {
+        let unsorted = pairs.unsorted(high_bits);
         grid.for_each(n, |i| {
             let border = pairs.values.ld(i);
             unsorted.keys.st(i, order.high.ld(border));
@@ -141,15 +135,15 @@ pub unsafe fn group_borders(
         });
         // planted: value-group-barrier
         grid.sync();
-        sort_pairs(grid, pairs, n, Group::NONE, largest_high, memory);
+        sort_pairs(grid, pairs, n, Group::NONE, high_bits, memory);
     }
-    let first = |i| u32::from(order.is_first(i));
+    let first = |i| u32::from(order.is_first(i, high_differ));
     let total = |values| counters.st(count::KEPT, values);
     grid.scan_of(first, order.begun, n, total, memory.scan);
     grid.sync();
     grid.for_each(n, |i| {
         let begun = order.begun.ld(i);
-        let is_first = order.is_first(i);
+        let is_first = order.is_first(i, high_differ);
         let group = if is_first { begun } else { begun - 1 };
         order.groups.st(pairs.values.ld(i), group);
         if is_first {
@@ -184,19 +178,39 @@ pub unsafe fn find_group_starts(
     }
 }
 
+/// Sets the bits of all lanes of a warp in element `at` of `all`. All lanes call it.
+#[inline(always)]
+fn add_bits(bits: u32, all: ViewMut<'_, u32>, at: u32) {
+    let mut of_warp = bits;
+    let mut distance = WARP_SIZE / 2;
+    while distance > 0 {
+        of_warp |= warp::warp_shuffle_xor(FULL_MASK, of_warp, distance, WARP_SIZE).0;
+        distance /= 2;
+    }
+    // For most warps, these bits are already set.
+    if thread::thread_idx_x().is_multiple_of(WARP_SIZE)
+        && of_warp & !all.ld_relaxed(at, Device) != 0
+    {
+        all.atomic_or(at, of_warp);
+    }
+}
+
 /// Defines the kernel for a type of values.
 macro_rules! keys_kernel {
     ($name:ident, $t:ty, $what:literal) => {
         #[doc = concat!("Writes a number in the order of values for each border, for values of ")]
         #[doc = concat!($what, ".")]
+        /// Unless `differing` is empty, sets the bits in which they differ there: of the low
+        /// halves, and of the high ones.
         ///
-        /// Launch: one thread per border. Reads 4 bytes and a value per border, and writes 4 or 8.
+        /// Launch: one thread per border. Reads 4 bytes and a value per border, and writes 4 or 8;
+        /// warps with bits that are not yet set take an atomic operation.
         ///
         /// # Safety
         ///
         /// `starts` are pixels of the image of width `width`; `values` has an element for each
-        /// pixel, rows `pitch` elements apart. `high` has as many elements as `low`, or none.
-        /// Nothing else uses the two meanwhile.
+        /// pixel, rows `pitch` elements apart. `high` has as many elements as `low`, or none;
+        /// `differing` has two, which are 0, or none. Nothing else uses the three meanwhile.
         #[kernel(block = BLOCK, len(low = starts.len()))]
         pub unsafe fn $name(
             values: RowsOfValues<'_, $t>,
@@ -205,17 +219,32 @@ macro_rules! keys_kernel {
             starts: View<'_, u32>,
             low: ViewMut<'_, u32>,
             high: ViewMut<'_, u32>,
+            differing: ViewMut<'_, u32>,
         ) {
             let border = thread::index_1d();
-            if border as usize >= starts.len() {
-                return;
+            let number = |border| {
+                let start = starts.ld(border);
+                let y = quotient(start, width);
+                values.at(start - y * width, y).ordered(sign)
+            };
+            let mut bits = 0;
+            if (border as usize) < starts.len() {
+                let own = number(border);
+                low.st(border, own as u32);
+                if !high.is_empty() {
+                    high.st(border, (own >> 32) as u32);
+                }
+                if !differing.is_empty() {
+                    bits = own ^ number(0);
+                }
             }
-            let start = starts.ld(border);
-            let y = quotient(start, width);
-            let value = values.at(start - y * width, y).ordered(sign);
-            low.st(border, value as u32);
-            if !high.is_empty() {
-                high.st(border, (value >> 32) as u32);
+            if !differing.is_empty() {
+                // planted: value-keys-differing
+                add_bits(bits as u32, differing, 0);
+                if !high.is_empty() {
+                    // planted: value-keys-differing-high
+                    add_bits((bits >> 32) as u32, differing, 1);
+                }
             }
         }
     };

@@ -35,5 +35,5 @@ pub(crate) use parts::{device_label_band, device_pack};
 pub(crate) use place::queue;
 pub(crate) use values::{
     device_find_contours_by_label, device_label_values, device_measure, device_rle_encode,
-    device_trace_regions,
+    device_rle_encode_labels, device_trace_regions,
 };

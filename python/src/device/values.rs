@@ -1,6 +1,8 @@
 //! The jobs on images of values, labels and masks in a GPU's memory. Labels stay there, and so do
 //! measures on request; contours, rings and run lengths come to the host.
 
+use numpy::PyArray1;
+use numpy::ndarray::Ix1;
 use pyo3::IntoPyObject;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -9,13 +11,14 @@ use trazar::measure::{
     DeviceColumn, DeviceColumnValues, DeviceIntensities, DeviceMeasurer, DeviceMeasures, Intensity,
     Label, MeasureOptions, Measures,
 };
-use trazar::rle::DeviceRles;
+use trazar::rle::{DeviceLabelRles, DeviceRles, RleTexts};
 use trazar::{DeviceImage, DeviceValues, PixelValue, RegionOptions};
 
 use super::array::{DeviceArray, Kind};
 use super::input::Input;
 use super::numbers::Numbers;
 use crate::arguments::Integer;
+use crate::arrays::owned;
 use crate::contours::opencv_options;
 use crate::errors;
 use crate::measure::{columns, options};
@@ -110,6 +113,21 @@ macro_rules! on_device_values {
             _ => {
                 Err($array.refused($name, "booleans, uint8 to uint32, int16 to int64, or float32"))
             }
+        }
+    };
+}
+
+/// Calls a function on an array of one of the library's types of labels.
+macro_rules! on_device_labels {
+    ($array:expr, $name:literal, $function:ident($($argument:expr),*)) => {
+        match $array.typestr.as_str() {
+            "|u1" => $function::<u8>($array, $($argument),*),
+            "<u2" => $function::<u16>($array, $($argument),*),
+            "<u4" => $function::<u32>($array, $($argument),*),
+            "<i2" => $function::<i16>($array, $($argument),*),
+            "<i4" => $function::<i32>($array, $($argument),*),
+            "<i8" => $function::<i64>($array, $($argument),*),
+            _ => Err($array.refused($name, "uint8 to uint32, or int16 to int64")),
         }
     };
 }
@@ -287,15 +305,7 @@ pub(crate) fn device_measure<'py>(
         waits.map_err(|error| errors::from_library(error.into()))?;
     }
     let image = intensities.as_ref();
-    let table = match labels.typestr.as_str() {
-        "|u1" => of::<u8>(&labels, image, &options, on_device),
-        "<u2" => of::<u16>(&labels, image, &options, on_device),
-        "<u4" => of::<u32>(&labels, image, &options, on_device),
-        "<i2" => of::<i16>(&labels, image, &options, on_device),
-        "<i4" => of::<i32>(&labels, image, &options, on_device),
-        "<i8" => of::<i64>(&labels, image, &options, on_device),
-        _ => Err(labels.refused("label_image", "uint8 to uint32, or int16 to int64")),
-    }?;
+    let table = on_device_labels!(&labels, "label_image", of(image, &options, on_device))?;
     match table {
         Table::Host(measures) => columns(py, measures),
         Table::Device(measures) => {
@@ -330,7 +340,36 @@ pub(crate) fn device_rle_encode<'py>(
     let input = Input::new(masks, None, batch)?;
     let packed = input.pack_batch();
     let gpu = input.place.tracer.gpu().clone();
-    let encoded = py.detach(|| DeviceRles::encode(&gpu, &packed?)?.to_host());
+    let encoded = py.detach(|| {
+        let rles = DeviceRles::encode(&gpu, &packed?)?;
+        Ok((
+            [rles.height(), rles.width()],
+            rles.compress(&gpu)?.to_host()?,
+        ))
+    });
     input.finish()?;
-    texts(py, &encoded.map_err(errors::from_library)?)
+    let (sides, masks) = encoded.map_err(errors::from_library)?;
+    texts(py, sides, masks.iter())
+}
+
+/// [`rle_encode_labels`](crate::rle::rle_encode_labels) of labels in a GPU's memory.
+#[pyfunction]
+pub(crate) fn device_rle_encode_labels<'py>(
+    labels: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyArray1<i64>>, Vec<Text<'py>>)> {
+    fn of<L: Label + Number>(labels: &Numbers<'_>) -> PyResult<(Vec<i64>, RleTexts)> {
+        let values = labels.values::<L>(&[], None)?;
+        let gpu = labels.place.tracer.gpu();
+        let encoded = labels.array.py().detach(|| {
+            let encoded = DeviceLabelRles::encode(gpu, &values)?;
+            let masks = encoded.rles().compress(gpu)?.to_host()?;
+            Ok((encoded.labels().to_vec()?, masks))
+        });
+        encoded.map_err(errors::from_library)
+    }
+    let py = labels.py();
+    let labels = Numbers::new(labels, "labels")?;
+    let (values, masks) = on_device_labels!(&labels, "labels", of())?;
+    let masks = texts(py, [labels.height, labels.width], masks.iter())?;
+    Ok((owned(py, Ix1(values.len()), values)?, masks))
 }

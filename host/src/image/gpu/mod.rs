@@ -11,7 +11,7 @@ pub use bytes::DeviceBytes;
 pub(crate) use rows::{check_pitch, upload_samples};
 pub use values::DeviceValues;
 pub(crate) use values::{
-    AnyValues, DeviceValue, Equality, FoundInRows, as_bits, no_intensities, with_values,
+    AnyValues, DeviceValue, Equality, FoundInRows, Keys, as_bits, no_intensities, with_values,
 };
 
 use trazar_kernels::image::row_words;

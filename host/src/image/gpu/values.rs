@@ -150,28 +150,37 @@ impl<G: Gpu, T: PixelValue> DeviceValues<G, T> {
     /// # Errors
     /// `Error::Cuda`, [`Error::Emulator`], [`Error::OutOfMemory`].
     pub(crate) fn values_at(&self, gpu: &G, pixels: &G::Buffer<u32>) -> Result<Vec<T>> {
+        let [low, high] = self.keys_at(gpu, pixels)?;
+        let (low, high) = (low.to_vec()?, high.to_vec()?);
+        let value = |(i, low): (usize, u32)| {
+            T::of_key(u64::from(low) | high.get(i).map_or(0, |&high| u64::from(high)) << 32)
+        };
+        collect(low.into_iter().enumerate().map(value), "values of pixels")
+    }
+
+    /// The values of some pixels, given by their indices, row by row, as numbers in the order of
+    /// values: the low halves, and the high ones if values have more than 32 bits.
+    pub(crate) fn keys_at(&self, gpu: &G, pixels: &G::Buffer<u32>) -> Result<[G::Buffer<u32>; 2]> {
         let count = pixels.len();
-        let is_wide = T::LARGEST[1] != 0;
-        let (mut low, mut high) = (
-            gpu.alloc(count)?,
-            gpu.alloc(if is_wide { count } else { 0 })?,
-        );
+        let mut low = gpu.alloc(count)?;
+        let mut high = gpu.alloc(if T::IS_WIDE { count } else { 0 })?;
+        let mut differing = gpu.alloc(0)?;
         if count > 0 {
             let values = gpu.using(&self.values)?;
             let rows = RowsOfValues {
                 values: values.view(),
                 pitch: self.pitch,
             };
-            let keys = [low.view_mut(), high.view_mut()];
+            let keys = Keys {
+                low: low.view_mut(),
+                high: high.view_mut(),
+                differing: differing.view_mut(),
+            };
             // SAFETY: the pixels are in the image, which has been acquired; there is room for all.
             unsafe { T::write_keys(&gpu.launcher(), rows, self.width, pixels.view(), keys)? };
             values.finish()?;
         }
-        let (low, high) = (low.to_vec()?, high.to_vec()?);
-        let value = |(i, low): (usize, u32)| {
-            T::of_key(u64::from(low) | high.get(i).map_or(0, |&high| u64::from(high)) << 32)
-        };
-        collect(low.into_iter().enumerate().map(value), "values of pixels")
+        Ok([low, high])
     }
 
     /// Queues the addition of all pixels to their labels' sums, those of background too. The image
@@ -323,8 +332,8 @@ pub trait DeviceValue: cuda_std::Pod {
         found: FoundInRows<'_>,
     ) -> Result<()>;
 
-    /// Launches the kernel that writes a number in the order of values for each pixel in `starts`.
-    /// The image has this width.
+    /// Launches the kernel that writes a number in the order of values for each pixel in `starts`,
+    /// and the bits in which these differ. The image has this width.
     ///
     /// # Safety
     /// That of the kernel.
@@ -333,11 +342,11 @@ pub trait DeviceValue: cuda_std::Pod {
         values: RowsOfValues<'_, Self>,
         width: u32,
         starts: View<'_, u32>,
-        keys: [ViewMut<'_, u32>; 2],
+        keys: Keys<'_>,
     ) -> Result<()>;
 
-    /// The largest such number: its low half and its high one.
-    const LARGEST: [u32; 2];
+    /// Whether such a number has more than 32 bits.
+    const IS_WIDE: bool = size_of::<Self>() > size_of::<u32>();
     /// The bit in which such a number differs from an integer: the sign, if there is one.
     const SIGN: u64;
 
@@ -364,12 +373,6 @@ pub trait DeviceValue: cuda_std::Pod {
         table: LabelTable<'_>,
         shapes: ShapeTable<'_>,
     ) -> Result<()>;
-
-    /// The greatest label, as the kernels that have a table of labels compare it.
-    fn most() -> u64 {
-        let [low, high] = Self::LARGEST;
-        (u64::from(high) << 32 | u64::from(low)) ^ Self::SIGN
-    }
 }
 
 /// Checks the number of blocks of a kernel that goes by tiles.
@@ -395,6 +398,17 @@ pub struct LabelShapes<'a, T: cuda_std::Pod> {
     pixels: ValuePixels<'a, T>,
     intensities: Intensities<'a>,
     bits: u32,
+}
+
+/// Where [`DeviceValue::write_keys`] writes.
+pub struct Keys<'a> {
+    /// The low halves of numbers.
+    pub(crate) low: ViewMut<'a, u32>,
+    /// The high ones, if values have more than 32 bits; else empty.
+    pub(crate) high: ViewMut<'a, u32>,
+    /// The bits in which the low halves differ, and the high ones, at first 0; empty if they are
+    /// not wanted.
+    pub(crate) differing: ViewMut<'a, u32>,
 }
 
 /// An image and its borders, as [`DeviceValue::link_outer_borders`] takes them.
@@ -437,8 +451,11 @@ macro_rules! device_values {
         let values = as_bits(values);
         let rows = RowsOfValues { values, pitch: validity.pitch };
         let blocks = tile_blocks(tiles::blocks(raster.width, raster.height), raster)?;
+        // `From` converts some of these types.
+        #[allow(clippy::cast_lossless)]
+        let most = Self::MAX as u64;
         // SAFETY: the caller's promise.
-        unsafe { $tiles::launch($on, blocks, rows, validity.mask, raster, Self::most(), $table) }
+        unsafe { $tiles::launch($on, blocks, rows, validity.mask, raster, most, $table) }
     }};
     (@shapes $on:ident, $image:ident, $table:ident, $sums:ident;) => {{
         let _ = ($on, $image, $table, $sums);
@@ -450,7 +467,9 @@ macro_rules! device_values {
         let [values, background] = [values, background].map(as_bits);
         let rows = RowsOfValues { values, pitch: validity.pitch };
         let blocks = tile_blocks(shapes::blocks(raster.width, raster.height), raster)?;
-        let most = Self::most();
+        // `From` converts some of these types.
+        #[allow(clippy::cast_lossless)]
+        let most = Self::MAX as u64;
         // SAFETY: the caller's promise.
         unsafe {
             $shapes::launch(
@@ -475,10 +494,9 @@ macro_rules! device_values {
     (@value $key:ident, $t:ident) => {
         ($key ^ Self::SIGN) as $t
     };
-    ($($any:ident: $t:ident as $bits:ty, $sign:expr, $largest:expr =>
+    ($($any:ident: $t:ident as $bits:ty, $sign:expr =>
         $equality:ident, $link:ident, $keys:ident $([$tiles:ident, $shapes:ident])?;)*) => {$(
         impl DeviceValue for $t {
-            const LARGEST: [u32; 2] = $largest;
             const SIGN: u64 = $sign;
 
             fn of_key(key: u64) -> Self {
@@ -549,7 +567,7 @@ macro_rules! device_values {
                 rows: RowsOfValues<'_, Self>,
                 width: u32,
                 starts: View<'_, u32>,
-                [low, high]: [ViewMut<'_, u32>; 2],
+                Keys { low, high, differing }: Keys<'_>,
             ) -> Result<()> {
                 // SAFETY: the caller's promise.
                 unsafe {
@@ -562,6 +580,7 @@ macro_rules! device_values {
                         starts,
                         low,
                         high,
+                        differing,
                     )
                 }
             }
@@ -580,29 +599,26 @@ pub(crate) fn no_intensities<'a>() -> Intensities<'a> {
     }
 }
 
-/// The largest keys of values of 32 bits.
-const ALL: [u32; 2] = [u32::MAX, 0];
-
 device_values! {
-    U8: u8 as u8, 0, [0xff, 0] =>
+    U8: u8 as u8, 0 =>
         equality_of_u8, link_outer_borders_of_u8, value_keys_of_u8
         [sum_tiles_of_u8, sum_shapes_of_u8];
-    U16: u16 as u16, 0, [0xffff, 0] =>
+    U16: u16 as u16, 0 =>
         equality_of_u16, link_outer_borders_of_u16, value_keys_of_u16
         [sum_tiles_of_u16, sum_shapes_of_u16];
-    I16: i16 as u16, 1 << 15, [0xffff, 0] =>
+    I16: i16 as u16, 1 << 15 =>
         equality_of_u16, link_outer_borders_of_u16, value_keys_of_u16
         [sum_tiles_of_u16, sum_shapes_of_u16];
-    U32: u32 as u32, 0, ALL =>
+    U32: u32 as u32, 0 =>
         equality_of_u32, link_outer_borders_of_u32, value_keys_of_u32
         [sum_tiles_of_u32, sum_shapes_of_u32];
-    I32: i32 as u32, 1 << 31, ALL =>
+    I32: i32 as u32, 1 << 31 =>
         equality_of_u32, link_outer_borders_of_u32, value_keys_of_u32
         [sum_tiles_of_u32, sum_shapes_of_u32];
-    I64: i64 as u64, 1 << 63, [u32::MAX; 2] =>
+    I64: i64 as u64, 1 << 63 =>
         equality_of_u64, link_outer_borders_of_u64, value_keys_of_u64
         [sum_tiles_of_u64, sum_shapes_of_u64];
-    F32: f32 as f32, 0, ALL =>
+    F32: f32 as f32, 0 =>
         equality_of_f32, link_outer_borders_of_f32, value_keys_of_f32;
 }
 

@@ -47,7 +47,7 @@ pub(super) const fn shape_column_of(property: Property) -> Option<u32> {
 }
 
 /// The bits of the columns that follow from exact sums.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(super) struct ColumnBits {
     /// Those that follow from areas, boxes and sums of coordinates.
     pub(super) columns: u32,

@@ -40,10 +40,7 @@ pub(super) fn table<G: Gpu>(
     properties: &[Property],
     spacing: [f64; 2],
 ) -> Result<DeviceMeasures<G>> {
-    let sizes = ColumnSizes {
-        rows: sorted.rows(),
-        wanted: columns_of(properties, column_of),
-    };
+    let sizes = sorted.column_sizes(columns_of(properties, column_of));
     let columns = write_columns(gpu, sorted, sizes, spacing)?;
     let columns = [
         (Property::AreaConvex, columns.area_convex),

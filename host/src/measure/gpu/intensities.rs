@@ -5,7 +5,7 @@ use trazar_kernels::measure::intensities::{
     self, sum_intensities_of_i16, sum_intensities_of_i32, sum_intensities_of_u8,
     sum_intensities_of_u16, sum_intensities_of_u32,
 };
-use trazar_kernels::measure::pieces::pieces;
+use trazar_kernels::measure::piece_sums::PieceSizes;
 use trazar_kernels::measure::portions;
 use trazar_kernels::measure::powers::{
     sum_weighted_of_f32, sum_weighted_of_f64, sum_weighted_of_i16, sum_weighted_of_i32,
@@ -14,6 +14,7 @@ use trazar_kernels::measure::powers::{
 use trazar_kernels::measure::reals::{self, sum_reals_of_f32, sum_reals_of_f64, sum_reals_of_i64};
 use trazar_kernels::measure::shapes::Intensities;
 use trazar_kernels::measure::sorted_runs::SortedRuns;
+use trazar_kernels::measure::sums::wanted;
 use trazar_kernels::trace::fragments::row_values::RowsOfValues;
 
 use super::warp_blocks;
@@ -160,9 +161,9 @@ pub trait DeviceIntensity: Pod {
 
 macro_rules! device_intensities {
     (@sum $gpu:ident, $rows:ident, $over:ident; pieces $sum:ident) => {{
-        let count = pieces($over.runs.labels, $over.runs.runs.starts.len() as u32);
-        let blocks = warp_blocks(count, intensities::BLOCK);
-        let mut sums = $gpu.alloc(count as usize * intensities::WORDS as usize)?;
+        let sizes = PieceSizes::of($over.runs, wanted::INTENSITIES);
+        let blocks = warp_blocks(sizes.pieces, intensities::BLOCK);
+        let mut sums = $gpu.alloc(sizes.intensities() as usize)?;
         let (values, pitch) = ($rows.values, $rows.pitch);
         // SAFETY: the caller's promise; there is room for the sums of each piece.
         unsafe {

@@ -1,6 +1,7 @@
 //! Measures of labels in a GPU's memory: columns made by [`tiles`], or from the runs of each label,
 //! by [`hulls`], [`pieces`], [`portions`] and [`moments`].
 
+mod column_runs;
 mod columns;
 mod hulls;
 mod intensities;
@@ -21,7 +22,7 @@ use moments::{MomentKind, SumsForMoments};
 use pieces::SumsOfPieces;
 use portions::SumsOfPortions;
 pub use result::{DeviceColumn, DeviceColumnValues, DeviceMeasures};
-use runs::Sorted;
+pub(crate) use runs::Sorted;
 
 use super::intensities::{AnyIntensities, Intensity, with_intensities};
 use super::labels::{Label, with_labels};
@@ -29,7 +30,7 @@ use super::strip::Needs;
 use super::{MeasureOptions, Measures, Property, check};
 use crate::error::{Error, Result};
 use crate::gpu::Gpu;
-use crate::image::gpu::{AnyValues, DeviceValues};
+use crate::image::gpu::{AnyValues, DeviceValues, Equality};
 
 /// Measures labels on one GPU. Clones work on the same queue.
 ///
@@ -191,7 +192,7 @@ impl<G: Gpu> DeviceMeasurer<G> {
         {
             return Ok(joined(table.len, tables, all));
         }
-        let Some(sorted) = &mut Sorted::find(gpu, labels)? else {
+        let Some((sorted, equality)) = &mut Sorted::of_rows(gpu, labels)? else {
             return table_without_rows(gpu, all);
         };
         if !of_hulls.is_empty() {
@@ -200,7 +201,9 @@ impl<G: Gpu> DeviceMeasurer<G> {
         if !by_runs.is_empty() {
             let by_runs = ByRuns::of::<I>(&by_runs);
             // SAFETY: the caller's promise.
-            tables.extend(unsafe { by_runs.tables::<G, L, I>(gpu, sorted, light, options)? });
+            tables.extend(unsafe {
+                by_runs.tables::<G, L, I>(gpu, (sorted, equality), light, options)?
+            });
         }
         // A table without columns has rows, too.
         Ok(joined(sorted.rows() as usize, tables, all))
@@ -254,7 +257,7 @@ impl ByRuns {
     unsafe fn tables<G: Gpu, L: Label, I: Intensity>(
         &self,
         gpu: &G,
-        sorted: &mut Sorted<G>,
+        (sorted, equality): (&mut Sorted<G>, &Equality<G>),
         light: Option<RowsOfValues<'_, I>>,
         options: &MeasureOptions,
     ) -> Result<Vec<DeviceMeasures<G>>> {
@@ -264,7 +267,7 @@ impl ByRuns {
         needs.second |= self.has_exact_moments();
         let pieces = match self.needs_pieces() {
             // SAFETY: the caller's promise.
-            true => unsafe { SumsOfPieces::find(gpu, sorted, light, needs)? },
+            true => unsafe { SumsOfPieces::find(gpu, (sorted, equality), light, needs)? },
             false => SumsOfPieces::none(gpu)?,
         };
         let mut tables = Vec::new();

@@ -3,7 +3,6 @@
 use trazar_kernels::measure::moment_columns::{
     MomentColumnBuffers, MomentSums, columns_of, is_exact, kind, write_moments,
 };
-use trazar_kernels::measure::table::ColumnSizes;
 
 use super::columns::table_of;
 use super::pieces::SumsOfPieces;
@@ -78,10 +77,7 @@ impl<G: Gpu> SumsForMoments<'_, G> {
         MomentKind { kind, is_weighted }: MomentKind,
         spacing: [f64; 2],
     ) -> Result<Vec<DeviceColumnValues<G>>> {
-        let sizes = ColumnSizes {
-            rows: sorted.rows(),
-            wanted: columns_of(kind),
-        };
+        let sizes = sorted.column_sizes(columns_of(kind));
         let mut columns = MomentColumnBuffers::alloc(&OnGpu(gpu.clone()), &sizes)?;
         let powers = match is_weighted {
             true => &self.portions.weighted,

@@ -1,8 +1,7 @@
 //! Exact sums of the runs of each label, and the columns that follow from them.
 
 use trazar_kernels::measure::piece_columns::{WantedOfPieces, write_piece_columns};
-use trazar_kernels::measure::piece_sums::PieceSums;
-use trazar_kernels::measure::pieces::pieces;
+use trazar_kernels::measure::piece_sums::{PieceSizes, PieceSums};
 use trazar_kernels::measure::sums::{self, sum_pieces, wanted};
 use trazar_kernels::trace::fragments::row_values::RowsOfValues;
 
@@ -13,6 +12,7 @@ use super::runs::Sorted;
 use super::warp_blocks;
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer};
+use crate::image::gpu::Equality;
 use crate::measure::strip::Needs;
 use crate::measure::{Intensity, Label, Property};
 
@@ -59,15 +59,15 @@ impl<G: Gpu> SumsOfPieces<G> {
     /// Intensities have the labels' size, and the queue has acquired them.
     pub(super) unsafe fn find<I: Intensity>(
         gpu: &G,
-        sorted: &mut Sorted<G>,
+        (sorted, equality): (&mut Sorted<G>, &Equality<G>),
         light: Option<RowsOfValues<'_, I>>,
         needs: Needs,
     ) -> Result<Self> {
         let bits = sums_of(needs);
-        let count = pieces(sorted.groups.values, sorted.len);
-        let mut pixels = gpu.alloc(count as usize * sums::words(bits) as usize)?;
-        let blocks = warp_blocks(count, sums::BLOCK);
-        let (planes, runs) = sorted.views();
+        let (planes, runs) = (equality.view(), sorted.view());
+        let sizes = PieceSizes::of(runs, bits);
+        let mut pixels = gpu.alloc(sizes.words() as usize)?;
+        let blocks = warp_blocks(sizes.pieces, sums::BLOCK);
         // SAFETY: the runs are those of the planes, and there is room for the sums of each piece.
         unsafe {
             sum_pieces::launch(

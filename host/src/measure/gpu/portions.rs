@@ -7,7 +7,6 @@ use trazar_kernels::measure::portion_columns::{
 };
 use trazar_kernels::measure::portions::{self, Portions, count_portions, list_portions};
 use trazar_kernels::measure::powers::{POWERS, sum_count, sum_powers};
-use trazar_kernels::measure::table::ColumnSizes;
 use trazar_kernels::trace::fragments::row_values::RowsOfValues;
 
 use super::DeviceColumnValues::Floats;
@@ -131,10 +130,8 @@ impl<G: Gpu> SumsOfPortions<G> {
         properties: &[Property],
         spacing: [f64; 2],
     ) -> Result<DeviceMeasures<G>> {
-        let sizes = ColumnSizes {
-            rows: sorted.rows(),
-            wanted: columns_of(properties, |property| column_of(property, true)),
-        };
+        let sizes =
+            sorted.column_sizes(columns_of(properties, |property| column_of(property, true)));
         let mut columns = PortionColumnBuffers::alloc(&OnGpu(gpu.clone()), &sizes)?;
         let sums = PortionSums {
             wanted: sizes.wanted,

@@ -1,9 +1,8 @@
 //! The runs of a label image in a GPU's memory, sorted by label.
 
-use trazar_kernels::image::equality::EqualityPlanes;
 use trazar_kernels::measure::runs::{RunsBuffers, count_value_runs, list_value_runs};
 use trazar_kernels::measure::sorted_runs::{SortedRuns, count_background, find_first_columns};
-use trazar_kernels::measure::table::TableShape;
+use trazar_kernels::measure::table::{ColumnSizes, TableShape};
 use trazar_kernels::trace::borders::count;
 use trazar_kernels::trace::fragments::row_values::RowsOfValues;
 use trazar_kernels::trace::values::group_borders;
@@ -14,14 +13,12 @@ use crate::image::gpu::{DeviceValues, Equality};
 use crate::measure::Label;
 use crate::trace::gpu::Groups;
 
-/// The runs of a label image, sorted by label, and the planes that they are from.
-pub(super) struct Sorted<G: Gpu> {
+/// The runs of a label image in rows or along columns, sorted by label.
+pub(crate) struct Sorted<G: Gpu> {
     /// The number of runs.
     pub(super) len: u32,
     pub(super) width: u32,
     pub(super) height: u32,
-    /// Where neighbours are equal.
-    pub(super) equality: Equality<G>,
     runs: RunsBuffers<OnGpu<G>>,
     /// The runs by label.
     pub(super) groups: Groups<G>,
@@ -30,8 +27,12 @@ pub(super) struct Sorted<G: Gpu> {
 }
 
 impl<G: Gpu> Sorted<G> {
-    /// The runs of an image; `None` if there are none.
-    pub(super) fn find<L: Label>(gpu: &G, labels: &DeviceValues<G, L>) -> Result<Option<Self>> {
+    /// The runs in the rows of an image, and where its neighbours are equal; `None` if there are no
+    /// runs.
+    pub(super) fn of_rows<L: Label>(
+        gpu: &G,
+        labels: &DeviceValues<G, L>,
+    ) -> Result<Option<(Self, Equality<G>)>> {
         let on = &gpu.launcher();
         let equality = labels.equality(gpu)?;
         let planes = equality.view();
@@ -39,53 +40,79 @@ impl<G: Gpu> Sorted<G> {
         let mut before = gpu.alloc(words as usize)?;
         // SAFETY: there is an element per word.
         unsafe { count_value_runs::launch_threads(on, words, planes, before.view_mut())? };
-        let mut scanner = Scanner::new(gpu, words)?;
-        scanner.scan_in_place(&mut before)?;
-        let len = read_first(scanner.total())?;
-        if len == 0 {
+        let Some(mut runs) = room(gpu, &mut before)? else {
             return Ok(None);
+        };
+        // SAFETY: `before` has been scanned, and there is room for all runs.
+        unsafe {
+            list_value_runs::launch_threads(on, words, planes, before.view(), runs.views())?;
         }
-        let mut runs = RunsBuffers::alloc(&OnGpu(gpu.clone()), &len)?;
+        Ok(Some((Self::of_runs(gpu, labels, runs)?, equality)))
+    }
+
+    /// These runs of an image, of which there are some, in the order of their pixels.
+    pub(super) fn of_runs<L: Label>(
+        gpu: &G,
+        labels: &DeviceValues<G, L>,
+        runs: RunsBuffers<OnGpu<G>>,
+    ) -> Result<Self> {
+        let len = runs.starts.len() as u32;
         let blocks = gpu.resident_blocks(&group_borders::SPEC, 0)?;
         let mut counts = [0; count::COUNT as usize];
         counts[count::BORDERS as usize] = len;
         let mut counters = gpu.upload(&counts)?;
+        let width = labels.width();
         let values = gpu.using(labels.values())?;
         let rows = RowsOfValues {
             values: values.view(),
             pitch: labels.pitch(),
         };
-        let width = labels.width();
-        // SAFETY: there is room for all runs, which start at pixels of the image; it has been
-        // acquired.
+        // SAFETY: runs start at pixels of the image, which has been acquired.
         let groups = unsafe {
-            list_value_runs::launch_threads(on, words, planes, before.view(), runs.views())?;
-            Groups::of(
-                gpu,
-                (rows, width),
-                runs.starts.view(),
-                &mut counters,
-                blocks,
-            )?
+            let starts = runs.starts.view();
+            Groups::of(gpu, (rows, width), starts, &mut counters, blocks)?
         };
         values.finish()?;
         let mut sorted = Self {
             len,
             width,
             height: labels.height(),
-            equality,
             runs,
             groups,
             background: 0,
         };
         // Keys of values up to 0 are at most that of 0.
         sorted.background = sorted.count_up_to(gpu, L::SIGN)?;
-        Ok(Some(sorted))
+        Ok(sorted)
     }
 
     /// The number of labels that are not background: rows of a table.
-    pub(super) fn rows(&self) -> u32 {
+    pub(crate) fn rows(&self) -> u32 {
         self.groups.values - self.background
+    }
+
+    /// The number of their runs.
+    pub(crate) fn runs_of_rows(&self) -> Result<u32> {
+        let [begin, end] = self.places_of(self.background, self.groups.values)?;
+        Ok(end - begin)
+    }
+
+    /// Whether the image's last pixel has a label that is not background. The runs are along
+    /// columns.
+    pub(crate) fn has_last_pixel(&self) -> Result<bool> {
+        let last = self.len as usize - 1;
+        let (mut end, mut label) = ([0], [0]);
+        self.runs.ends.read_at(last, &mut end)?;
+        self.groups.order.groups.read_at(last, &mut label)?;
+        Ok(end[0] == self.width * self.height && label[0] >= self.background)
+    }
+
+    /// Room for these columns of a table.
+    pub(super) fn column_sizes(&self, wanted: u32) -> ColumnSizes {
+        ColumnSizes {
+            rows: self.rows(),
+            wanted,
+        }
     }
 
     /// The shape of a table with these distances between rows and between columns of pixels.
@@ -96,10 +123,10 @@ impl<G: Gpu> Sorted<G> {
         }
     }
 
-    /// The planes and the runs, for kernels to read.
-    pub(super) fn views(&mut self) -> (EqualityPlanes<'_>, SortedRuns<'_>) {
+    /// The runs, for kernels to read.
+    pub(crate) fn view(&mut self) -> SortedRuns<'_> {
         let order = &self.groups.order;
-        let runs = SortedRuns {
+        SortedRuns {
             runs: self.runs.views(),
             order: order.pairs.values.view(),
             begins: order.begins.view(),
@@ -108,13 +135,7 @@ impl<G: Gpu> Sorted<G> {
             groups: order.groups.view(),
             labels: self.groups.values,
             width: self.width,
-        };
-        (self.equality.view(), runs)
-    }
-
-    /// The runs, for kernels to read.
-    pub(super) fn view(&mut self) -> SortedRuns<'_> {
-        self.views().1
+        }
     }
 
     /// The number of the first labels whose keys are at most this one.
@@ -156,5 +177,19 @@ impl<G: Gpu> Sorted<G> {
             find_first_columns::launch_threads(&gpu.launcher(), len, runs, columns.view_mut())?;
         }
         Ok(columns)
+    }
+}
+
+/// Room for runs, given the number that begin in each part of an image, which becomes the number
+/// that begin before it. Waits for their number; `None` if there are none.
+pub(super) fn room<G: Gpu>(
+    gpu: &G,
+    counts: &mut G::Buffer<u32>,
+) -> Result<Option<RunsBuffers<OnGpu<G>>>> {
+    let mut scanner = Scanner::new(gpu, counts.len() as u32)?;
+    scanner.scan_in_place(counts)?;
+    match read_first(scanner.total())? {
+        0 => Ok(None),
+        len => Ok(Some(RunsBuffers::alloc(&OnGpu(gpu.clone()), &len)?)),
     }
 }

@@ -215,9 +215,9 @@ impl<G: Gpu, L: Label> Summed<'_, G, L> {
     }
 }
 
-/// The measures; `None` if a label has no slot in the [largest table](most_slots). The options have been
-/// checked, and [tiles give](gives) all of their properties. Pixels whose intensities are summed up
-/// have been acquired.
+/// The measures; `None` if a label has no slot in the [largest table](most_slots). The options have
+/// been checked, and [tiles give](gives) all of their properties. Pixels whose intensities are
+/// summed up have been acquired.
 pub(super) fn measure<G: Gpu, L: Label>(
     gpu: &G,
     labels: &DeviceValues<G, L>,

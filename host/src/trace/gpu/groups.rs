@@ -8,6 +8,7 @@ use trazar_kernels::trace::values::{ValueOrderBuffers, ValueOrderSizes, group_bo
 use crate::error::Result;
 use crate::gpu::{Gpu, GpuBuffer, OnGpu};
 use crate::image::PixelValue;
+use crate::image::gpu::Keys;
 
 /// Pixels, such as those at which borders start, grouped by value in ascending order of values.
 pub(crate) struct Groups<G: Gpu> {
@@ -31,26 +32,23 @@ impl<G: Gpu> Groups<G> {
         counters: &mut G::Buffer<u32>,
         blocks: u32,
     ) -> Result<Self> {
-        let [largest, largest_high] = T::LARGEST;
         let sizes = ValueOrderSizes {
             borders: pixels.len() as u32,
-            is_wide: largest_high != 0,
+            is_wide: T::IS_WIDE,
             blocks,
         };
         let mut order = ValueOrderBuffers::alloc(&OnGpu(gpu.clone()), &sizes)?;
         let on = &gpu.launcher();
-        // SAFETY: the caller's promise; there is room for all keys.
+        // SAFETY: the caller's promise; there is room for all keys, and no bit is set yet in which
+        // they differ.
         unsafe {
-            let keys = [order.low.view_mut(), order.high.view_mut()];
+            let keys = Keys {
+                low: order.low.view_mut(),
+                high: order.high.view_mut(),
+                differing: order.differing.view_mut(),
+            };
             T::write_keys(on, rows, width, pixels, keys)?;
-            group_borders::launch(
-                on,
-                blocks,
-                counters.view_mut(),
-                order.views(),
-                largest,
-                largest_high,
-            )?;
+            group_borders::launch(on, blocks, counters.view_mut(), order.views())?;
         }
         let values = counters.to_vec()?[count::KEPT as usize];
         Ok(Self { values, order })

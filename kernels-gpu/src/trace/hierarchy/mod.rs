@@ -52,7 +52,7 @@ use super::options::Levels;
 use crate::primitives::grid::{Grid, ScanMemory, each, zip};
 use crate::primitives::list_ranking::{END, element, jumped_from, next, weight};
 use crate::primitives::partition::{Group, common_key, partition};
-use crate::primitives::sort::{self, Pairs, SortMemory, sort_pairs};
+use crate::primitives::sort::{self, Pairs, SortMemory, bits_up_to, sort_pairs};
 
 /// Threads per block.
 pub const BLOCK: u32 = sort::BLOCK;
@@ -140,7 +140,7 @@ impl Borders<'_> {
     #[inline(always)]
     fn unsorted(&self) -> Pairs<'_> {
         if self.are_sorted() {
-            self.to.pairs.unsorted(self.left_out())
+            self.to.pairs.unsorted(bits_up_to(self.left_out()))
         } else {
             self.to.pairs
         }
@@ -449,8 +449,8 @@ impl Work<'_> {
             Group::NONE
         };
         let others = n - group.count;
-        let largest = borders.left_out();
-        sort_pairs(grid, to.pairs, others, group, largest, self.memory);
+        let bits = bits_up_to(borders.left_out());
+        sort_pairs(grid, to.pairs, others, group, bits, self.memory);
     }
 
     /// Sets the borders with the most common parent apart from those to be sorted.

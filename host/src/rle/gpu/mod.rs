@@ -1,10 +1,17 @@
-//! From masks in a GPU's memory to run lengths there.
+//! From masks and from labels in a GPU's memory to run lengths there, and to their text.
+
+mod labels;
+mod text;
 
 use cuda_std::View;
 use trazar_kernels::image::row_words;
-use trazar_kernels::rle::{Masks, count_changes, write_counts, write_ends};
+use trazar_kernels::rle::masks::{Masks, count_changes, write_counts, write_ends};
+
+pub use labels::DeviceLabelRles;
+pub use text::DeviceRleTexts;
 
 use super::Rle;
+use super::text::ranges;
 use crate::error::{Error, Result};
 use crate::gpu::{Gpu, GpuBuffer, Scanner, read_first};
 use crate::image::gpu::DeviceImageBatch;
@@ -70,7 +77,7 @@ impl<G: Gpu> DeviceRles<G> {
             images,
             ..
         } = masks;
-        let threads = masks.threads().ok_or(Error::ImageTooLarge {
+        let threads = masks.columns().threads().ok_or(Error::ImageTooLarge {
             width: width.into(),
             height: u64::from(height) * u64::from(images),
             limit: "on the GPU, masks encoded together have fewer than 2³² pixels in whole words \
@@ -78,7 +85,7 @@ impl<G: Gpu> DeviceRles<G> {
         })?;
         let on = &gpu.launcher();
         // As many as threads, or fewer.
-        let stripes = masks.len() as u32;
+        let stripes = masks.columns().stripe_count() as u32;
         let mut before = gpu.alloc(stripes as usize)?;
         // SAFETY: there is an element per stripe.
         unsafe { count_changes::launch_threads(on, threads, masks, before.view_mut())? };
@@ -121,7 +128,7 @@ impl<G: Gpu> DeviceRles<G> {
         self.firsts.len()
     }
 
-    /// Whether there are no masks: never.
+    /// Whether there are no masks.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -143,17 +150,13 @@ impl<G: Gpu> DeviceRles<G> {
     pub fn to_host(&self) -> Result<Vec<Rle>> {
         let (counts, firsts) = (self.counts.to_vec()?, self.firsts.to_vec()?);
         let mut masks = with_room(firsts.len(), "masks")?;
-        let mut end = counts.len();
-        for &first in firsts.iter().rev() {
-            let own = &counts[first as usize..end];
+        for range in ranges(&firsts, counts.len()) {
             masks.push(Rle {
                 height: self.height,
                 width: self.width,
-                counts: collect(own.iter().copied(), COUNTS)?,
+                counts: collect(counts[range].iter().copied(), COUNTS)?,
             });
-            end = first as usize;
         }
-        masks.reverse();
         Ok(masks)
     }
 }

@@ -1,11 +1,11 @@
-//! Run lengths of masks along columns, as COCO's annotations have them.
+//! Run lengths of masks of bits.
 //!
 //! A mask's pixels are read column by column, from top to bottom; before the first one lies
 //! background. A **change** is a pixel that differs from the one before. With the number of pixels
 //! after them, the places of the changes are where runs end, so the counts are their differences.
 //!
 //! 1. [`count_changes`](fn@count_changes) counts the changes of each column in stripes of
-//!    [`STRIPE`] rows.
+//!    [`STRIPE`](super::columns::STRIPE) rows.
 //! 2. A scan gives the number of changes before each: stripe by stripe, column by column, mask by
 //!    mask.
 //! 3. [`write_ends`](fn@write_ends) writes the places, and after those of each mask its number of
@@ -14,14 +14,10 @@
 
 use cuda_std::prelude::*;
 
-use crate::primitives::quotient;
+use super::columns::{Columns, ROWS, Stripe, bits_down, rows_down};
 
 /// Threads per block.
 pub const BLOCK: u32 = 256;
-/// Rows of a column that a thread reads.
-pub const STRIPE: u32 = 256;
-/// Rows whose words are loaded at once.
-const ROWS: u32 = 8;
 
 /// Masks of one size, stacked vertically with a row of background after each.
 #[repr(C)]
@@ -41,50 +37,15 @@ pub struct Masks<'a> {
 }
 
 impl Masks<'_> {
-    /// Stripes of a column.
+    /// The masks' columns.
     #[inline(always)]
     #[must_use]
-    pub const fn stripes(&self) -> u32 {
-        self.height.div_ceil(STRIPE)
-    }
-
-    /// The number of stripes of all columns of all masks.
-    #[must_use]
-    pub const fn len(&self) -> u64 {
-        self.images as u64 * self.width as u64 * self.stripes() as u64
-    }
-
-    /// Whether there are no masks.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.images == 0
-    }
-
-    /// Threads of [`count_changes`](fn@count_changes) and [`write_ends`](fn@write_ends): one per
-    /// stripe, of columns in whole words. `None` for 2³² or more pixels in whole words.
-    #[must_use]
-    pub const fn threads(&self) -> Option<u32> {
-        let columns = self.images as u64 * self.row_words as u64 * 64;
-        // Each mask has one more end than changes.
-        if columns >= 1 << 31 || columns * self.height as u64 + columns >= 1 << 32 {
-            return None;
+    pub const fn columns(&self) -> Columns {
+        Columns {
+            width: self.width,
+            height: self.height,
+            images: self.images,
         }
-        Some(columns as u32 * self.stripes())
-    }
-
-    /// The stripe of this thread, if there is one. Threads of a warp take columns side by side.
-    #[inline(always)]
-    fn own(&self) -> Option<Stripe> {
-        let t = thread::index_1d();
-        let columns = self.row_words * 64;
-        let row = quotient(t, columns);
-        let x = t - row * columns;
-        let image = quotient(row, self.stripes());
-        if x >= self.width || image >= self.images {
-            return None;
-        }
-        let stripe = row - image * self.stripes();
-        Some(Stripe { image, x, stripe })
     }
 
     /// Pixel `(x, y)` of a mask.
@@ -98,13 +59,9 @@ impl Masks<'_> {
     /// Calls `change` with the row of each change of a stripe, from top to bottom.
     #[inline(always)]
     fn for_each_change(&self, stripe: Stripe, mut change: impl FnMut(u32)) {
-        let Stripe { image, x, stripe } = stripe;
-        let top = stripe * STRIPE;
-        let end = if self.height - top < STRIPE {
-            self.height
-        } else {
-            top + STRIPE
-        };
+        let Stripe {
+            image, x, top, end, ..
+        } = stripe;
         let mut before = if top > 0 {
             // planted: rle-stripe
             self.pixel(image, x, top - 1)
@@ -116,25 +73,8 @@ impl Masks<'_> {
         };
         let mut y = top;
         while y < end {
-            let pixels = [0, 1, 2, 3, 4, 5, 6, 7].map(|ahead| {
-                if ahead < end - y {
-                    self.pixel(image, x, y + ahead)
-                } else {
-                    0
-                }
-            });
-            let mut bits = 0;
-            let mut ahead = 0;
-            while ahead < ROWS {
-                bits |= pixels[ahead as usize] << ahead;
-                ahead += 1;
-            }
-            let there = if end - y < ROWS {
-                (1 << (end - y)) - 1
-            } else {
-                (1 << ROWS) - 1
-            };
-            let mut changes = (bits ^ (bits << 1 | before)) & there;
+            let bits = bits_down(y, end, |y| self.pixel(image, x, y));
+            let mut changes = (bits ^ (bits << 1 | before)) & rows_down(y, end);
             before = bits >> (ROWS - 1);
             while changes != 0 {
                 change(y + changes.trailing_zeros());
@@ -145,70 +85,60 @@ impl Masks<'_> {
     }
 }
 
-/// Some rows of a column of a mask.
-#[derive(Clone, Copy)]
-struct Stripe {
-    image: u32,
-    x: u32,
-    stripe: u32,
-}
-
-impl Stripe {
-    /// Its index, in the order of the masks' pixels.
-    #[inline(always)]
-    const fn index(self, masks: &Masks<'_>) -> u32 {
-        (self.image * masks.width + self.x) * masks.stripes() + self.stripe
-    }
-}
-
 /// Counts the changes of each stripe.
 ///
-/// Launch: [`Masks::threads`] threads. Reads 1/8 byte per pixel, and writes 4 bytes per stripe.
+/// Launch: [`Columns::threads`] threads. Reads 1/8 byte per pixel, and writes 4 bytes per stripe.
 ///
 /// # Safety
 ///
 /// `counts` has an element per stripe, and nothing else uses it meanwhile. There are at least one
 /// row, one column and one mask.
-#[kernel(block = BLOCK, len(masks = (), counts = masks.len()))]
+#[kernel(block = BLOCK, len(masks = (), counts = masks.columns().stripe_count()))]
 pub unsafe fn count_changes(masks: Masks<'_>, counts: ViewMut<'_, u32>) {
-    if let Some(stripe) = masks.own() {
+    if let Some(stripe) = masks.columns().own() {
         let mut count = 0;
         masks.for_each_change(stripe, |_| count += 1);
-        counts.st(stripe.index(&masks), count);
+        counts.st(stripe.index, count);
     }
 }
 
 /// Writes where the runs of each mask end, and the index of each mask's first end.
 ///
-/// Launch: [`Masks::threads`] threads. Reads 1/8 byte per pixel and 4 bytes per stripe, and writes
-/// 4 bytes per change and 8 per mask.
+/// Launch: [`Columns::threads`] threads. Reads 1/8 byte per pixel and 4 bytes per stripe, and
+/// writes 4 bytes per change and 8 per mask.
 ///
 /// # Safety
 ///
 /// `before` has the number of changes before each stripe; `ends` has room for all changes and one
 /// more per mask. Nothing else uses `ends` and `firsts` meanwhile.
-#[kernel(block = BLOCK, len(masks = (), before = masks.len(), firsts = masks.images))]
+#[kernel(block = BLOCK, len(
+    masks = (),
+    before = masks.columns().stripe_count(),
+    firsts = masks.images,
+))]
 pub unsafe fn write_ends(
     masks: Masks<'_>,
     before: View<'_, u32>,
     ends: ViewMut<'_, u32>,
     firsts: ViewMut<'_, u32>,
 ) {
-    let Some(stripe) = masks.own() else {
+    let Some(stripe) = masks.columns().own() else {
         return;
     };
-    let Stripe { image, x, .. } = stripe;
+    let Stripe {
+        image, x, top, end, ..
+    } = stripe;
     // Each mask before has one more end than changes.
     // planted: rle-last-ends
-    let mut at = before.ldg(stripe.index(&masks)) + image;
-    if x == 0 && stripe.stripe == 0 {
+    let mut at = before.ldg(stripe.index) + image;
+    if x == 0 && top == 0 {
         firsts.st(image, at);
     }
     masks.for_each_change(stripe, |y| {
         ends.st(at, x * masks.height + y);
         at += 1;
     });
-    if x == masks.width - 1 && stripe.stripe == masks.stripes() - 1 {
+    if x == masks.width - 1 && end == masks.height {
         ends.st(at, masks.width * masks.height);
     }
 }
