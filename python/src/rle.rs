@@ -39,20 +39,16 @@ impl<'py> FromPyObject<'_, 'py> for Given {
     }
 }
 
-/// Height, width and compressed counts.
-pub(crate) type Text<'py> = (u32, u32, Bound<'py, PyBytes>);
-
-/// Compressed masks of this height and width.
+/// Compressed masks as Python's objects.
 pub(crate) fn texts<'py, T: AsRef<[u8]>>(
     py: Python<'py>,
-    [height, width]: [u32; 2],
     masks: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
-) -> PyResult<Vec<Text<'py>>> {
+) -> PyResult<Vec<Bound<'py, PyBytes>>> {
     let masks = masks.into_iter();
     let mut all = Vec::new();
     reserve(&mut all, masks.len(), "masks").map_err(errors::from_library)?;
     for mask in masks {
-        all.push((height, width, python_bytes(py, mask.as_ref())?));
+        all.push(python_bytes(py, mask.as_ref())?);
     }
     Ok(all)
 }
@@ -63,17 +59,17 @@ fn plain(masks: Vec<Given>) -> PyResult<Vec<Rle>> {
     collect(masks, "masks").map_err(errors::from_library)
 }
 
-/// Encodes the masks of an array of shape (N, H, W).
+/// Encodes the masks of an array of shape (N, H, W), compressed.
 #[pyfunction]
-pub(crate) fn rle_encode<'py>(masks: &Bound<'py, PyAny>) -> PyResult<Vec<Text<'py>>> {
+pub(crate) fn rle_encode<'py>(masks: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
     let py = masks.py();
     let array = numpys(masks)?;
-    let (size, [count, height, width]) = (array.len() as u64, sides(array.shape())?);
+    let size = array.len() as u64;
     if size == 0 {
         // Without pixels there is one count of 0.
-        let mask = Rle::new(height, width, vec![0]).and_then(|mask| mask.to_text());
+        let mask = Rle::new(0, 0, vec![0]).and_then(|mask| mask.to_text());
         let mask = mask.map_err(errors::from_library)?;
-        return texts(py, [height, width], repeat_n(&mask, count as usize));
+        return texts(py, repeat_n(&mask, array.shape()[0]));
     }
     let masks: Vec<Vec<u8>> = if let Some(bytes) = image::bytes(&array)? {
         // Masks as pycocotools takes them are encoded in place.
@@ -92,17 +88,18 @@ pub(crate) fn rle_encode<'py>(masks: &Bound<'py, PyAny>) -> PyResult<Vec<Text<'p
                 .collect::<trazar::Result<_>>()
         })?
     };
-    texts(py, [height, width], masks)
+    texts(py, masks)
 }
 
-/// Encodes the mask of each label: the labels, and the masks.
+/// The labels of an image, and the mask of each, compressed.
+pub(crate) type LabelMasks<'py> = (Bound<'py, PyArray1<i64>>, Vec<Bound<'py, PyBytes>>);
+
+/// Encodes the mask of each label.
 #[pyfunction]
-pub(crate) fn rle_encode_labels<'py>(
-    labels: &Bound<'py, PyAny>,
-) -> PyResult<(Bound<'py, PyArray1<i64>>, Vec<Text<'py>>)> {
+pub(crate) fn rle_encode_labels<'py>(labels: &Bound<'py, PyAny>) -> PyResult<LabelMasks<'py>> {
     let py = labels.py();
     let array = in_place(numpys(labels)?)?;
-    let (size, sides) = (array.len() as u64, sides(array.shape())?);
+    let size = array.len() as u64;
     let labels = Labels::of(&array)?;
     let (labels, masks) = work::run(py, Engine::cpu(), size, move |_| {
         let found = with_labels!(&labels, labels => encode_labels(labels.view()))?;
@@ -111,17 +108,7 @@ pub(crate) fn rle_encode_labels<'py>(
         let labels = collect(found.iter().map(|&(label, _)| label), "labels")?;
         Ok((labels, masks))
     })?;
-    let masks = texts(py, sides, masks)?;
-    Ok((owned(py, Ix1(labels.len()), labels)?, masks))
-}
-
-/// The sides of an array.
-fn sides<const N: usize>(shape: &[usize]) -> PyResult<[u32; N]> {
-    let mut sides = [0; N];
-    for (side, &length) in sides.iter_mut().zip(shape) {
-        *side = u32::try_from(length).map_err(|_| errors::input("too many pixels"))?;
-    }
-    Ok(sides)
+    Ok((owned(py, Ix1(labels.len()), labels)?, texts(py, masks)?))
 }
 
 /// The pixels of masks of one size, column by column and mask by mask.
@@ -165,9 +152,13 @@ pub(crate) fn rle_iou(
     owned(py, Ix1(all.len()), all)
 }
 
-/// The union or the intersection of masks.
+/// The union or the intersection of masks: height, width and compressed counts.
 #[pyfunction]
-pub(crate) fn rle_merge(py: Python<'_>, masks: Vec<Given>, intersect: bool) -> PyResult<Text<'_>> {
+pub(crate) fn rle_merge(
+    py: Python<'_>,
+    masks: Vec<Given>,
+    intersect: bool,
+) -> PyResult<(u32, u32, Bound<'_, PyBytes>)> {
     let masks = plain(masks)?;
     let how = match intersect {
         true => Merge::Intersection,

@@ -27,7 +27,7 @@ from trazar._errors import InputError
 from trazar._measure import _labels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -92,12 +92,12 @@ def encode(masks: Any, *, layout: str | None = None) -> Any:
         return _encode_on_gpu(masks, layout)
     array = np.asarray(masks)
     if array.ndim == 2:
-        return _dict(_trazar.rle_encode(array[None])[0])
+        return _dicts(array.shape, _trazar.rle_encode(array[None]))[0]
     if array.ndim != 3:
         raise InputError(f"masks of shape {array.shape}: (H, W), (H, W, N) or (N, H, W)")
     if layout == "HWN" or (layout is None and array.flags.f_contiguous):
         array = array.transpose(2, 0, 1)
-    return [_dict(mask) for mask in _trazar.rle_encode(array)]
+    return _dicts(array.shape[1:], _trazar.rle_encode(array))
 
 
 def _encode_on_gpu(masks: Any, layout: str | None) -> Any:
@@ -107,7 +107,7 @@ def _encode_on_gpu(masks: Any, layout: str | None) -> Any:
         raise InputError(f"masks of shape {tuple(masks.shape)}: (H, W), (H, W, N) or (N, H, W)")
     if dimensions == 3 and layout == "HWN":
         masks = masks.permute(2, 0, 1) if hasattr(masks, "permute") else masks.transpose(2, 0, 1)
-    found = [_dict(mask) for mask in _trazar.device_rle_encode(masks, dimensions == 3)]
+    found = _dicts(masks.shape[-2:], _trazar.device_rle_encode(masks, dimensions == 3))
     return found if dimensions == 3 else found[0]
 
 
@@ -144,7 +144,7 @@ def encode_labels(labels: Any) -> tuple[NDArray[np.int64], list[Rle]]:
         return np.zeros(0, np.int64), []
     encoded = _trazar.device_rle_encode_labels if on_gpu else _trazar.rle_encode_labels
     values, masks = encoded(array)
-    return values, [_dict(mask) for mask in masks]
+    return values, _dicts(array.shape, masks)
 
 
 def decode(rles: Any) -> NDArray[np.uint8]:
@@ -273,7 +273,8 @@ def merge(rles: Iterable[Any], intersect: bool = False) -> Rle:
     >>> trazar.rle.area(trazar.rle.merge([a, b]))
     np.uint32(4)
     """
-    return _dict(_trazar.rle_merge(_masks(list(rles))[0], bool(intersect)))
+    height, width, counts = _trazar.rle_merge(_masks(list(rles))[0], bool(intersect))
+    return {"size": [height, width], "counts": counts}
 
 
 def polygons(mask: Any) -> list[list[float]]:
@@ -307,9 +308,10 @@ def polygons(mask: Any) -> list[list[float]]:
     return [contour.ravel().astype(float).tolist() for contour in contours if len(contour) > 2]
 
 
-def _dict(mask: tuple[int, int, bytes]) -> Rle:
-    height, width, counts = mask
-    return {"size": [height, width], "counts": counts}
+def _dicts(shape: Sequence[int], masks: list[bytes]) -> list[Rle]:
+    """Return masks of one shape, given as compressed counts."""
+    height, width = shape
+    return [{"size": [height, width], "counts": counts} for counts in masks]
 
 
 def _masks(rles: Any) -> tuple[list[tuple[int, int, Any]], bool]:

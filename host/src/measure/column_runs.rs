@@ -48,8 +48,8 @@ impl Shares {
     /// The share of a label.
     #[inline(always)]
     const fn of(self, label: i64) -> usize {
-        // Of labels with one number, each is in another share. Labels whose lowest bits are equal,
-        // such as multiples of 1024, are in different ones by the hash of their numbers.
+        // Labels with the same number are in different shares. The hash of the number divides
+        // labels whose lowest bits are equal, too, such as multiples of 1024.
         let hash = self
             .number(label)
             .cast_unsigned()

@@ -1,11 +1,10 @@
 //! The jobs on images of values, labels and masks in a GPU's memory. Labels stay there, and so do
 //! measures on request; contours, rings and run lengths come to the host.
 
-use numpy::PyArray1;
 use numpy::ndarray::Ix1;
 use pyo3::IntoPyObject;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use trazar::cuda::Queue;
 use trazar::measure::{
     DeviceColumn, DeviceColumnValues, DeviceIntensities, DeviceMeasurer, DeviceMeasures, Intensity,
@@ -23,7 +22,7 @@ use crate::contours::opencv_options;
 use crate::errors;
 use crate::measure::{columns, options};
 use crate::regions::{Traced, contours_by_label, neighbours, traced};
-use crate::rle::{Text, texts};
+use crate::rle::{LabelMasks, texts};
 
 /// A number type of values, from Python's numbers.
 trait Number: PixelValue + for<'a, 'py> FromPyObject<'a, 'py> {
@@ -335,28 +334,24 @@ pub(crate) fn device_measure<'py>(
 pub(crate) fn device_rle_encode<'py>(
     masks: &Bound<'py, PyAny>,
     batch: bool,
-) -> PyResult<Vec<Text<'py>>> {
+) -> PyResult<Vec<Bound<'py, PyBytes>>> {
     let py = masks.py();
     let input = Input::new(masks, None, batch)?;
     let packed = input.pack_batch();
     let gpu = input.place.tracer.gpu().clone();
     let encoded = py.detach(|| {
         let rles = DeviceRles::encode(&gpu, &packed?)?;
-        Ok((
-            [rles.height(), rles.width()],
-            rles.compress(&gpu)?.to_host()?,
-        ))
+        rles.compress(&gpu)?.to_host()
     });
     input.finish()?;
-    let (sides, masks) = encoded.map_err(errors::from_library)?;
-    texts(py, sides, masks.iter())
+    texts(py, encoded.map_err(errors::from_library)?.iter())
 }
 
 /// [`rle_encode_labels`](crate::rle::rle_encode_labels) of labels in a GPU's memory.
 #[pyfunction]
 pub(crate) fn device_rle_encode_labels<'py>(
     labels: &Bound<'py, PyAny>,
-) -> PyResult<(Bound<'py, PyArray1<i64>>, Vec<Text<'py>>)> {
+) -> PyResult<LabelMasks<'py>> {
     fn of<L: Label + Number>(labels: &Numbers<'_>) -> PyResult<(Vec<i64>, RleTexts)> {
         let values = labels.values::<L>(&[], None)?;
         let gpu = labels.place.tracer.gpu();
@@ -370,6 +365,8 @@ pub(crate) fn device_rle_encode_labels<'py>(
     let py = labels.py();
     let labels = Numbers::new(labels, "labels")?;
     let (values, masks) = on_device_labels!(&labels, "labels", of())?;
-    let masks = texts(py, [labels.height, labels.width], masks.iter())?;
-    Ok((owned(py, Ix1(values.len()), values)?, masks))
+    Ok((
+        owned(py, Ix1(values.len()), values)?,
+        texts(py, masks.iter())?,
+    ))
 }
