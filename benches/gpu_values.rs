@@ -29,7 +29,6 @@ use trazar_bench_support::timing::{MS_PER_S, median_ms};
 
 /// Times one image.
 fn bench<T: PixelValue>(gpu: &Queue, name: &str, side: u32, values: &[T]) -> Result<()> {
-    let repeats = repeats();
     let image = ValueImage::new(Samples::new(side, side, values)?)?;
     let (labeler, tracer) = (
         DeviceLabeler::on(gpu.clone()),
@@ -38,7 +37,7 @@ fn bench<T: PixelValue>(gpu: &Queue, name: &str, side: u32, values: &[T]) -> Res
     let on_device = DeviceValues::upload(gpu, &image)?;
     println!("{name} {side} x {side}, {} bytes per value", size_of::<T>());
     let mut copy: <Queue as Gpu>::Buffer<u8> = gpu.alloc(size_of_val(values))?;
-    let ms = median_ms(repeats, || {
+    let ms = median_ms(repeats(), || {
         copy.fill(1)?;
         gpu.stream().synchronize()?;
         Ok(())
@@ -51,12 +50,7 @@ fn bench<T: PixelValue>(gpu: &Queue, name: &str, side: u32, values: &[T]) -> Res
         let cpu = started.elapsed().as_secs_f64() * MS_PER_S;
         let found = labeler.label_values(&on_device, connectivity)?.to_host()?;
         assert!(found.as_slice() == expected.as_slice(), "wrong labels");
-        let ms = median_ms(repeats, || {
-            let labels = labeler.label_values(&on_device, connectivity)?;
-            gpu.stream().synchronize()?;
-            drop(labels);
-            Ok(())
-        })?;
+        let ms = resident_ms(gpu, || labeler.label_values(&on_device, connectivity))?;
         println!(
             "  labels, {connectivity:?}   {:>9} regions {ms:>9.3} ms   all cores {cpu:>8.1} ms",
             expected.count()
@@ -70,12 +64,7 @@ fn bench<T: PixelValue>(gpu: &Queue, name: &str, side: u32, values: &[T]) -> Res
         .trace_regions(&on_device, &options)?
         .to_host(&image)?;
     assert!(found == expected, "wrong regions");
-    let ms = median_ms(repeats, || {
-        let regions = tracer.trace_regions(&on_device, &options)?;
-        gpu.stream().synchronize()?;
-        drop(regions);
-        Ok(())
-    })?;
+    let ms = resident_ms(gpu, || tracer.trace_regions(&on_device, &options))?;
     println!(
         "  polygons {:>9} rings {:>9} points {ms:>9.3} ms   all cores {cpu:>8.1} ms",
         expected.len(),
@@ -89,12 +78,7 @@ fn bench<T: PixelValue>(gpu: &Queue, name: &str, side: u32, values: &[T]) -> Res
         let cpu = started.elapsed().as_secs_f64() * MS_PER_S;
         let found = tracer.trace_values(&on_device, &options)?.to_host(&image)?;
         assert!(found == expected, "wrong contours");
-        let ms = median_ms(repeats, || {
-            let contours = tracer.trace_values(&on_device, &options)?;
-            gpu.stream().synchronize()?;
-            drop(contours);
-            Ok(())
-        })?;
+        let ms = resident_ms(gpu, || tracer.trace_values(&on_device, &options))?;
         println!(
             "  contours of values, {retrieval:?} {:>9} contours of {:>7} values {ms:>9.3} ms   \
              all cores {cpu:>8.1} ms",
@@ -108,6 +92,16 @@ fn bench<T: PixelValue>(gpu: &Queue, name: &str, side: u32, values: &[T]) -> Res
 /// How often each job is timed.
 fn repeats() -> usize {
     list("TRAZAR_BENCH_REPEATS", "10")[0].parse().unwrap_or(10)
+}
+
+/// The median time of a job whose result stays on the GPU, until its kernels have ended.
+fn resident_ms<T>(gpu: &Queue, mut job: impl FnMut() -> Result<T>) -> Result<f64> {
+    median_ms(repeats(), || {
+        let result = job()?;
+        gpu.stream().synchronize()?;
+        drop(result);
+        Ok(())
+    })
 }
 
 /// Times the measures of an image's labels, with intensities of two types.
@@ -176,7 +170,6 @@ fn time_measures<I: Intensity>(
     light: &[I],
     properties: &[Property],
 ) -> Result<()> {
-    let repeats = repeats();
     let measurer = DeviceMeasurer::on(gpu.clone());
     let options = MeasureOptions::default().properties(properties);
     let light = Samples::new(labels.width(), labels.height(), light)?;
@@ -186,15 +179,10 @@ fn time_measures<I: Intensity>(
     let cpu = started.elapsed().as_secs_f64() * MS_PER_S;
     let measure = || measurer.measure_intensities(labels, &light_there, &options);
     assert!(measure()? == expected, "wrong measures");
-    let ms = median_ms(repeats, || measure().map(drop))?;
+    let ms = median_ms(repeats(), || measure().map(drop))?;
     let measure_there = || measurer.measure_intensities_on_device(labels, &light_there, &options);
     assert!(measure_there()?.to_host()? == expected, "wrong measures");
-    let ms_there = median_ms(repeats, || {
-        let table = measure_there()?;
-        gpu.stream().synchronize()?;
-        drop(table);
-        Ok(())
-    })?;
+    let ms_there = resident_ms(gpu, measure_there)?;
     let names: Vec<_> = properties.iter().map(|property| property.name()).collect();
     println!(
         "  {:>7} labels, {} {ms:>9.3} ms, the table left on the GPU {ms_there:>9.3} ms   \
@@ -209,7 +197,6 @@ fn time_measures<I: Intensity>(
 /// Times the run lengths of 256 masks of 1024².
 fn bench_masks(gpu: &Queue) -> Result<()> {
     const SIDE: u32 = 1024;
-    let repeats = repeats();
     let masks: Vec<BinaryImage> = (0..256)
         .map(|seed| generate::blobs(SIDE, SIDE, seed))
         .collect::<Result<_>>()?;
@@ -220,12 +207,7 @@ fn bench_masks(gpu: &Queue) -> Result<()> {
     let found = DeviceRles::encode(gpu, &there)?;
     let counts = found.counts().len();
     assert!(found.to_host()? == expected, "wrong run lengths");
-    let ms = median_ms(repeats, || {
-        let rles = DeviceRles::encode(gpu, &there)?;
-        gpu.stream().synchronize()?;
-        drop(rles);
-        Ok(())
-    })?;
+    let ms = resident_ms(gpu, || DeviceRles::encode(gpu, &there))?;
     println!(
         "256 masks of {SIDE} x {SIDE}: {counts} run lengths {ms:>9.3} ms   one core {cpu:>8.1} ms"
     );
@@ -239,12 +221,7 @@ fn bench_text(gpu: &Queue, rles: &DeviceRles<Queue>, expected: &[Rle]) -> Result
     let cpu = started.elapsed().as_secs_f64() * MS_PER_S;
     let found = rles.compress(gpu)?;
     assert!(found.to_host()?.iter().eq(&expected), "wrong text");
-    let ms_there = median_ms(repeats(), || {
-        let text = rles.compress(gpu)?;
-        gpu.stream().synchronize()?;
-        drop(text);
-        Ok(())
-    })?;
+    let ms_there = resident_ms(gpu, || rles.compress(gpu))?;
     let ms = median_ms(repeats(), || rles.compress(gpu)?.to_host().map(drop))?;
     println!(
         "  {} characters of {} masks, left on the GPU {ms_there:>9.3} ms, in the host's memory \
@@ -264,12 +241,7 @@ fn bench_label_masks(gpu: &Queue, side: u32, labels: &[u32]) -> Result<()> {
     let there = DeviceValues::upload(gpu, &ValueImage::new(samples)?)?;
     let found = DeviceLabelRles::encode(gpu, &there)?;
     assert!(found.to_host()? == expected, "wrong run lengths");
-    let ms = median_ms(repeats(), || {
-        let rles = DeviceLabelRles::encode(gpu, &there)?;
-        gpu.stream().synchronize()?;
-        drop(rles);
-        Ok(())
-    })?;
+    let ms = resident_ms(gpu, || DeviceLabelRles::encode(gpu, &there))?;
     println!(
         "  masks of {} labels: {} run lengths {ms:>9.3} ms   all cores {cpu:>8.1} ms",
         expected.len(),

@@ -103,9 +103,8 @@ impl RleTexts {
 
     /// The compressed form of a mask; `None` if there are not as many.
     pub fn get(&self, mask: usize) -> Option<&[u8]> {
-        let (first, ends) = self.firsts.get(mask..)?.split_first()?;
-        let end = ends.first().map_or(self.bytes.len(), |&end| end as usize);
-        Some(&self.bytes[*first as usize..end])
+        let is_there = mask < self.len();
+        is_there.then(|| &self.bytes[range_of(&self.firsts, self.bytes.len(), mask)])
     }
 
     /// The compressed forms, in order.
@@ -116,8 +115,11 @@ impl RleTexts {
 
 /// The elements of each mask among those of all masks, given the first of each and their number.
 pub(super) fn ranges(firsts: &[u32], len: usize) -> impl ExactSizeIterator<Item = Range<usize>> {
-    firsts.iter().enumerate().map(move |(mask, &first)| {
-        let end = firsts.get(mask + 1).map_or(len, |&end| end as usize);
-        first as usize..end
-    })
+    (0..firsts.len()).map(move |mask| range_of(firsts, len, mask))
+}
+
+/// Those of one mask.
+fn range_of(firsts: &[u32], len: usize, mask: usize) -> Range<usize> {
+    let end = firsts.get(mask + 1).map_or(len, |&end| end as usize);
+    firsts[mask] as usize..end
 }

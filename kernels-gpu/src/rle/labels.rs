@@ -182,29 +182,25 @@ pub unsafe fn list_column_runs(labels: LabelColumns<'_>, before: View<'_, u32>, 
     // The run that ends next.
     // planted: label-rle-ends
     let mut ending = next - open;
-    labels.for_each_rows(
-        stripe,
-        open,
-        |y,
-         Found {
-             mut begins,
-             mut ends,
-         }| {
-            while begins != 0 {
-                let row = y + begins.trailing_zeros();
-                begins &= begins - 1;
-                runs.starts.st(next, raster.wide_pixel(x, row) as u32);
-                next += 1;
-            }
-            while ends != 0 {
-                let row = y + ends.trailing_zeros();
-                ends &= ends - 1;
-                // planted: label-rle-end
-                runs.ends.st(ending, x * raster.height + row + 1);
-                ending += 1;
-            }
-        },
-    );
+    labels.for_each_rows(stripe, open, |y, found| {
+        let Found {
+            mut begins,
+            mut ends,
+        } = found;
+        while begins != 0 {
+            let row = y + begins.trailing_zeros();
+            begins &= begins - 1;
+            runs.starts.st(next, raster.wide_pixel(x, row) as u32);
+            next += 1;
+        }
+        while ends != 0 {
+            let row = y + ends.trailing_zeros();
+            ends &= ends - 1;
+            // planted: label-rle-end
+            runs.ends.st(ending, x * raster.height + row + 1);
+            ending += 1;
+        }
+    });
 }
 
 /// Writes the counts of each label's mask, mask after mask; the index of each mask's first count;
@@ -212,14 +208,14 @@ pub unsafe fn list_column_runs(labels: LabelColumns<'_>, before: View<'_, u32>, 
 /// is the bit of the sign of the labels' type, or 0: the only one in which a label differs from its
 /// number in the order of labels.
 ///
-/// Launch: one thread per run of these labels. Reads 44 bytes per run, and writes 8 per run, and 16
-/// per label.
+/// Launch: one thread per run of the masks. Reads 44 bytes per run, and writes 8 bytes per run and
+/// 16 per mask.
 ///
 /// # Safety
 ///
-/// `runs` are those along the columns of an image of height `height`. `firsts` has an element per
-/// mask, of which there is at least one. `counts` has two per run of the masks, and one more for
-/// each mask without the image's last pixel. Nothing else uses the three meanwhile.
+/// `runs` are those along the columns of an image of height `height`. There is at least one mask,
+/// and `firsts` has an element per mask. `counts` has two elements per run of the masks, and one
+/// more per mask without the image's last pixel. Nothing else uses the three meanwhile.
 #[kernel(block = BLOCK, len(runs = (), labels = firsts.len()))]
 pub unsafe fn write_label_counts(
     runs: SortedRuns<'_>,

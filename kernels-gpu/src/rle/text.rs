@@ -73,8 +73,8 @@ pub fn for_each_character(mut number: i64, mut take: impl FnMut(u8)) {
 ///
 /// # Safety
 ///
-/// `firsts` are indices of counts, of which `are_first` has a bit each; all are 0. Nothing else
-/// uses it meanwhile.
+/// `firsts` are indices of counts. `are_first` has a bit per count; all bits are 0, and nothing
+/// else uses them meanwhile.
 #[kernel(block = BLOCK)]
 pub unsafe fn mark_first_counts(firsts: View<'_, u32>, are_first: ViewMut<'_, u32>) {
     let mask = thread::index_1d();

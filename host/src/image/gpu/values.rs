@@ -373,6 +373,12 @@ pub trait DeviceValue: cuda_std::Pod {
         table: LabelTable<'_>,
         shapes: ShapeTable<'_>,
     ) -> Result<()>;
+
+    /// The greatest label, as the kernels that have a table of labels compare it.
+    fn most() -> u64 {
+        let bits = 8 * size_of::<Self>() as u32;
+        (u64::MAX >> (u64::BITS - bits)) ^ Self::SIGN
+    }
 }
 
 /// Checks the number of blocks of a kernel that goes by tiles.
@@ -451,9 +457,7 @@ macro_rules! device_values {
         let values = as_bits(values);
         let rows = RowsOfValues { values, pitch: validity.pitch };
         let blocks = tile_blocks(tiles::blocks(raster.width, raster.height), raster)?;
-        // `From` converts some of these types.
-        #[allow(clippy::cast_lossless)]
-        let most = Self::MAX as u64;
+        let most = Self::most();
         // SAFETY: the caller's promise.
         unsafe { $tiles::launch($on, blocks, rows, validity.mask, raster, most, $table) }
     }};
@@ -467,9 +471,7 @@ macro_rules! device_values {
         let [values, background] = [values, background].map(as_bits);
         let rows = RowsOfValues { values, pitch: validity.pitch };
         let blocks = tile_blocks(shapes::blocks(raster.width, raster.height), raster)?;
-        // `From` converts some of these types.
-        #[allow(clippy::cast_lossless)]
-        let most = Self::MAX as u64;
+        let most = Self::most();
         // SAFETY: the caller's promise.
         unsafe {
             $shapes::launch(

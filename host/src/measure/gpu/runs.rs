@@ -50,7 +50,7 @@ impl<G: Gpu> Sorted<G> {
         Ok(Some((Self::of_runs(gpu, labels, runs)?, equality)))
     }
 
-    /// These runs of an image, of which there are some, in the order of their pixels.
+    /// Sorts the runs of an image, given in the order of their pixels. There is at least one run.
     pub(super) fn of_runs<L: Label>(
         gpu: &G,
         labels: &DeviceValues<G, L>,

@@ -70,7 +70,7 @@ impl<G: Gpu> DeviceLabelRles<G> {
         Ok(encoded)
     }
 
-    /// Room for so many counts and masks.
+    /// Room for this number of counts and this number of masks.
     fn alloc(gpu: &G, [width, height]: [u32; 2], counts: u64, masks: u32) -> Result<Self> {
         let counts = u32::try_from(counts).map_err(|_| Error::TooMany {
             what: "run lengths",

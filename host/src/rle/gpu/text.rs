@@ -34,8 +34,8 @@ impl<G: Gpu> DeviceRles<G> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::TooMany`] for so many counts that their text might have 2³² characters, which
-    /// takes at least 613 million counts; `Error::Cuda`, [`Error::Emulator`].
+    /// [`Error::TooMany`] for more than 613,566,756 counts, whose text might have 2³² characters;
+    /// `Error::Cuda`, [`Error::Emulator`].
     pub fn compress(&self, gpu: &G) -> Result<DeviceRleTexts<G>> {
         let most = u32::MAX / DIGITS;
         let len = u32::try_from(self.counts.len()).unwrap_or(u32::MAX);
